@@ -1,0 +1,182 @@
+"""Configuration of one run: frozen models, read from ``config/budgets`` and ``config/experiments``.
+
+A run is a budget (how much data, how many iterations) overlaid by an experiment (what differs from BB-GM) and a seed.
+An unknown key or a value out of range is an error that names it.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from bbgm.paths import project_root
+
+Positive = Annotated[int, Field(gt=0)]
+Count = Annotated[int, Field(ge=0)]
+
+
+class Model(BaseModel):
+    """Frozen, and strict about unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class DataConfig(Model):
+    """Which data set, in which reading."""
+
+    dataset: Literal["willow"] = "willow"
+    source: Literal["demo", "original"] = Field("demo", description="rendered objects, or the real data set")
+    classes: tuple[str, ...] = Field((), description="classes to use; empty: all that the data set has")
+    errata: bool = Field(True, description="apply the named corrections of the data set's annotation errors")
+    demo_images_per_class: Positive = 40
+    demo_seed: Count = 0
+
+
+class ProtocolConfig(Model):
+    """Split, pairs and keypoint filter (paper Sec. 4)."""
+
+    filter: Literal["intersection"] = "intersection"
+    train_per_class: Positive = 20
+    split: Literal["sorted", "seeded"] = Field(
+        "sorted", description="first train_per_class file names of a class, or a shuffle of them by split_seed"
+    )
+    split_seed: Count = 0
+    min_keypoints: Positive = Field(2, description="pairs with fewer common keypoints are drawn again")
+    test_pairs_per_class: Positive = 1000
+    test_seed: Count = Field(123, description="draws the same test pairs in every run")
+
+
+class NetworkConfig(Model):
+    """The three stages of paper Sec. 3.5."""
+
+    backbone: Literal["vgg16_bn", "vgg16", "small"] = "vgg16_bn"
+    weights: str = Field(
+        "imagenet", description="'imagenet', 'random', or a .safetensors file name below BBGM_WEIGHTS"
+    )
+    freeze_backbone: bool = Field(False, description="no update, batch norm in evaluation mode, features cached on disk")
+    refine: bool = Field(True, description="SplineCNN refinement")
+    refine_weight: float = Field(0.1, description="weight of the SplineCNN output added to the visual features")
+    affinity: Literal["global", "fixed"] = Field("global", description="a from the global features, or one learned vector")
+    quadratic: bool = Field(True, description="False: only unary costs, as in the paper's ablation")
+
+
+class SolverConfig(Model):
+    """The solver as a layer (paper Alg. 1 and Sec. 3.3)."""
+
+    method: Literal["best", "dual", "exact"] = "best"
+    lambda_: float = Field(80.0, alias="lambda", gt=0, description="acts on the gradient of the batch-mean loss")
+    margin: float = Field(1.0, ge=0, description="alpha, added to the true unary costs in training")
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class OptimiserConfig(Model):
+    """Adam with a step schedule (paper Sec. 4, 'Hyperparameters')."""
+
+    epochs: Count = 2
+    iterations_per_epoch: Positive = 100
+    batch_size: Positive = 8
+    learning_rate: float = Field(2e-3, gt=0)
+    backbone_factor: float = Field(0.01, ge=0, description="learning rate of the backbone relative to the rest")
+    milestones: tuple[int, ...] = Field((1,), description="epochs after which the learning rate is multiplied by decay")
+    decay: float = Field(0.5, gt=0, le=1)
+
+
+class RunConfig(Model):
+    """Everything that a run's numbers depend on, and how its row is called."""
+
+    method: str = Field(pattern=r"^[a-z0-9_]+$")
+    title: str
+    budget: Literal["smoke", "demo", "willow", "paper"]
+    seed: Count
+    setting: str = Field("Pt=no;Wt=yes", description="which data it was trained on, as in the published tables")
+    threads: Positive = Field(2, description="torch threads: fixed, because they change float sums")
+    data: DataConfig = DataConfig()
+    protocol: ProtocolConfig = ProtocolConfig()
+    network: NetworkConfig = NetworkConfig()
+    solver: SolverConfig = SolverConfig()
+    optimiser: OptimiserConfig = OptimiserConfig()
+
+    def hash(self) -> str:
+        """First 16 hex digits of the SHA-256 of all that can change a number (everything but the title)."""
+        content = json.dumps(self.model_dump(mode="json", by_alias=True, exclude={"title"}), sort_keys=True)
+        return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+    def to_yaml(self) -> str:
+        """The whole configuration, defaults included."""
+        return yaml.safe_dump(self.model_dump(mode="json", by_alias=True), sort_keys=False)
+
+    @property
+    def folder(self) -> Path:
+        """Folder of the run below the results root: ``<budget>/<dataset>/<filter>/<method>/seed<k>``."""
+        return Path(self.budget, self.data.dataset, self.protocol.filter, self.method, f"seed{self.seed}")
+
+
+def overlay(base: Mapping[str, Any], top: Mapping[str, Any]) -> dict[str, Any]:
+    """``base`` with the keys of ``top``, nested mappings merged."""
+    merged = dict(base)
+    for key, value in top.items():
+        old = merged.get(key)
+        merged[key] = overlay(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
+    return merged
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """The mapping in a YAML file.
+
+    Raises:
+        ValueError: the file does not exist (the error lists its neighbours), is not YAML or holds no mapping.
+    """
+    if not path.is_file():
+        known = sorted(file.stem for file in path.parent.glob("*.yaml"))
+        raise ValueError(f"no configuration {path}: {path.stem!r} is not one of {known}")
+    try:
+        content = yaml.safe_load(path.read_text())
+    except yaml.YAMLError as error:
+        raise ValueError(f"{path} is not valid YAML: {error}") from error
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise ValueError(f"{path} must hold a mapping of keys to values, not a {type(content).__name__}")
+    return content
+
+
+def make_run(content: Mapping[str, Any], origin: str = "configuration") -> RunConfig:
+    """Validate a mapping.
+
+    Raises:
+        ValueError: one line for each wrong key, with its path, its value and what is allowed.
+    """
+    try:
+        return RunConfig.model_validate(content)
+    except ValidationError as error:
+        lines = []
+        for item in error.errors():
+            name = ".".join(str(part) for part in item["loc"])
+            given = "" if item["type"] in ("missing", "extra_forbidden") else f" (given: {item['input']!r})"
+            lines.append(f"  {name}: {item['msg']}{given}")
+        raise ValueError(f"{origin} is not valid:\n" + "\n".join(lines)) from error
+
+
+def load_run(method: str, budget: str, seed: int, config_folder: Path | None = None, **overrides: Any) -> RunConfig:
+    """The run of one experiment at one budget: ``budgets/<budget>.yaml`` overlaid by ``experiments/<method>.yaml``.
+
+    Args:
+        method: name of a file in ``config/experiments``.
+        budget: name of a file in ``config/budgets``.
+        seed: of the run's random numbers.
+        config_folder: default ``config/`` of the project.
+        overrides: laid over both, e.g. ``optimiser={"epochs": 1}``.
+
+    Raises:
+        ValueError: no such file, or its content is not valid.
+    """
+    folder = config_folder or project_root() / "config"
+    budget_file, method_file = folder / "budgets" / f"{budget}.yaml", folder / "experiments" / f"{method}.yaml"
+    content = overlay(read_yaml(budget_file), read_yaml(method_file))
+    content = overlay(content, {"method": method, "budget": budget, "seed": seed, **overrides})
+    return make_run(content, origin=f"{budget_file.name} with {method_file.name}")

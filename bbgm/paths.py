@@ -1,0 +1,44 @@
+"""Where things lie: the project's root, and the roots that an environment variable can move."""
+
+import os
+from pathlib import Path
+
+
+def project_root() -> Path:
+    """Folder of the checkout: ``BBGM_ROOT``, or the nearest folder upwards of the working folder with a Snakefile.
+
+    Raises:
+        FileNotFoundError: no folder upwards holds a Snakefile and ``BBGM_ROOT`` is not set.
+    """
+    if "BBGM_ROOT" in os.environ:
+        return Path(os.environ["BBGM_ROOT"]).resolve()
+    here = Path.cwd().resolve()
+    for folder in (here, *here.parents):
+        if (folder / "Snakefile").is_file():
+            return folder
+    raise FileNotFoundError(f"no Snakefile in {here} or above it: work inside the checkout, or set BBGM_ROOT to it")
+
+
+def _root(variable: str, default: str) -> Path:
+    value = os.environ.get(variable)
+    return Path(value).expanduser().resolve() if value else project_root() / default
+
+
+def data_root() -> Path:
+    """Folder of the original data sets (``WILLOW-ObjectClass/`` ...): ``BBGM_DATA``, else ``data/``."""
+    return _root("BBGM_DATA", "data")
+
+
+def weights_root() -> Path:
+    """Folder of the backbone weights: ``BBGM_WEIGHTS``, else ``weights/``."""
+    return _root("BBGM_WEIGHTS", "weights")
+
+
+def cache_root() -> Path:
+    """Folder of what can be computed again (demo data, features, crops): ``BBGM_CACHE``, else ``cache/``."""
+    return _root("BBGM_CACHE", "cache")
+
+
+def results_root() -> Path:
+    """Folder of the runs and tables: ``BBGM_RESULTS``, else ``results/``."""
+    return _root("BBGM_RESULTS", "results")
