@@ -1,0 +1,86 @@
+"""Files that are either whole or absent.
+
+A file is written under a temporary name in its own folder, flushed to the disk and renamed, so that a reader never sees
+half of it and a crash, a SIGKILL or a full disk leaves the old file (or none) in place.
+"""
+
+import errno
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+SUFFIX = ".part"
+
+
+class WriteError(OSError):
+    """A file could not be written; the message says which, where and what to do."""
+
+    def __str__(self) -> str:
+        return str(self.args[-1])
+
+
+def _explain(error: OSError, path: Path) -> WriteError:
+    reason = (error.strerror or str(error)).lower()
+    if error.errno in NO_SPACE:
+        remedy = "free some space there, or move the folder by BBGM_RESULTS or BBGM_CACHE, and start again"
+    else:
+        remedy = "make the folder writable, or choose another one by BBGM_RESULTS or BBGM_CACHE"
+    return WriteError(error.errno, f"cannot write {path}: {reason}; {remedy}")
+
+
+@contextmanager
+def atomic_path(path: Path) -> Iterator[Path]:
+    """A temporary path beside ``path`` for a writer that wants a name; renamed to ``path`` if the block succeeds.
+
+    The temporary name keeps the suffix of ``path`` (writers choose a format by it). Missing folders are made.
+
+    Raises:
+        WriteError: the folder cannot be made or written to, or the disk is full. Nothing half-written is left.
+    """
+    path = Path(path)
+    temporary = path.with_name(f".{path.stem}.{secrets.token_hex(4)}{SUFFIX}{path.suffix}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.touch(exist_ok=False)
+    except OSError as error:
+        raise _explain(error, path) from error
+    try:
+        yield temporary
+        with temporary.open("rb") as file:
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        # Other OSErrors may have been raised for another file, e.g. an input that is missing.
+        ours = error.errno in NO_SPACE or error.filename in (str(temporary), str(path))
+        if ours and not isinstance(error, WriteError):
+            raise _explain(error, path) from error
+        raise
+    finally:
+        with suppress(FileNotFoundError):
+            temporary.unlink()
+
+
+@contextmanager
+def atomic_write(path: Path, mode: str = "wb") -> Iterator[IO[Any]]:
+    """A file open for writing (``mode`` "wb", or "w" for UTF-8 text) that becomes ``path`` if the block succeeds.
+
+    Raises:
+        WriteError: the folder cannot be made or written to, or the disk is full. Nothing half-written is left.
+    """
+    if mode not in ("wb", "w"):
+        raise ValueError(f"mode {mode!r} is not 'wb' or 'w'")
+    with (
+        atomic_path(path) as temporary,
+        temporary.open(mode, encoding=None if "b" in mode else "utf-8", newline=None if "b" in mode else "") as file,
+    ):
+        yield file
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Delete the temporary files of writers that were killed. Only for a folder that no other process writes to."""
+    for file in folder.glob(f".*{SUFFIX}*"):
+        file.unlink(missing_ok=True)
