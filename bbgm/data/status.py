@@ -1,0 +1,43 @@
+"""What is there: the report of ``bbgm data status``."""
+
+from pathlib import Path
+
+from bbgm.data.demo import demo_root
+from bbgm.data.willow import FOLDER, KEYPOINT_NAMES, how_to_get
+from bbgm.paths import data_root
+
+
+def data_status(demo_seed: int = 0, demo_images_per_class: int = 40) -> str:
+    """A text report: for each data set where it is expected, whether it is there, counts, size, licence, citation.
+
+    Args:
+        demo_seed, demo_images_per_class: which demo data to look for.
+    """
+    demo = demo_root(demo_seed, demo_images_per_class) / FOLDER
+    willow = data_root() / FOLDER
+    lines = [
+        "demo data (rendered counterpart of Willow ObjectClass)",
+        *_describe(demo),
+        "  licence   that of this software (MIT)",
+        *([] if demo.is_dir() else ["  remedy    none needed: made on first use, or by `bbgm data demo`"]),
+        "",
+        "Willow ObjectClass",
+        *_describe(willow),
+        "  licence   none stated; research use",
+        "  citation  M. Cho, K. Alahari, J. Ponce: Learning Graphs to Match, ICCV 2013",
+        *([] if willow.is_dir() else [f"  remedy    {how_to_get(willow)}"]),
+    ]
+    return "\n".join(lines)
+
+
+def _describe(tree: Path) -> list[str]:
+    lines = [f"  expected  {tree}", f"  status    {'found' if tree.is_dir() else 'missing'}"]
+    if not tree.is_dir():
+        return lines
+    counts = []
+    for cls in KEYPOINT_NAMES:
+        images, annotations = ({file.stem for file in (tree / cls).glob(f"*.{end}")} for end in ("png", "mat"))
+        lonely = len(images ^ annotations)
+        counts.append(f"{cls} {len(images & annotations)}" + (f" (+ {lonely} without partner)" if lonely else ""))
+    size = sum(file.stat().st_size for file in tree.rglob("*") if file.is_file())
+    return [*lines, f"  images    {', '.join(counts)}", f"  size      {size / 1e6:.1f} MB"]

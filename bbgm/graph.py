@@ -1,0 +1,61 @@
+"""Keypoint graphs: Delaunay triangulation and the edges' relative coordinates (paper Sec. 3.5)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial import Delaunay, QhullError
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """Directed graph on the keypoints of one image; every edge is there in both directions.
+
+    Attributes:
+        xy: (n, 2) float64, px.
+        edge_index: (2, E) int64, sources above targets, in the row-major order of the adjacency matrix.
+    """
+
+    xy: np.ndarray
+    edge_index: np.ndarray
+
+    @property
+    def edges(self) -> np.ndarray:
+        """(E, 2) int64: the same edges, one a row, as the solver takes them."""
+        return np.ascontiguousarray(self.edge_index.T)
+
+
+def delaunay_graph(xy: np.ndarray) -> Graph:
+    """Edges of the Delaunay triangulation of keypoints (n, 2).
+
+    Where there is no triangulation the authors' code decides:
+
+    1. Fewer than three points, or all on one line: all ordered pairs; one or no point: no edges.
+    2. Points that Qhull leaves out of its triangles (duplicates, or closer to others than rounding allows): no edges.
+
+    Raises:
+        ValueError: wrong shape, or coordinates that are not finite.
+    """
+    xy = np.asarray(xy, dtype=np.float64)
+    if xy.ndim != 2 or xy.shape[1] != 2 or not np.isfinite(xy).all():
+        raise ValueError(f"keypoints must be finite and of shape (n, 2), not {xy.shape} with values {xy.tolist()}")
+    n = len(xy)
+    adjacency = np.zeros((n, n), dtype=bool)
+    try:
+        triangles = Delaunay(xy).simplices if n >= 3 else None
+    except QhullError:
+        triangles = None
+    if triangles is None:
+        adjacency[:] = True
+    else:
+        adjacency[triangles[:, :, None], triangles[:, None, :]] = True
+    np.fill_diagonal(adjacency, False)
+    return Graph(xy, np.stack(np.nonzero(adjacency)).astype(np.int64))
+
+
+def pseudo_coordinates(graph: Graph, frame: float = 256.0) -> np.ndarray:
+    """Relative position of each edge's ends, 0.5 + 0.5 (p_source - p_target) / frame: (E, 2) float32.
+
+    In [0, 1] for keypoints inside the frame. The scale is the frame's side, the same for all graphs (authors' code).
+    """
+    source, target = graph.edge_index
+    return np.asarray(0.5 + 0.5 * (graph.xy[source] - graph.xy[target]) / frame, dtype=np.float32)
