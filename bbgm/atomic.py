@@ -23,7 +23,8 @@ class WriteError(OSError):
         return str(self.args[-1])
 
 
-def _explain(error: OSError, path: Path) -> WriteError:
+def write_error(error: OSError, path: Path) -> WriteError:
+    """The error of the operating system, said in full."""
     reason = (error.strerror or str(error)).lower()
     if error.errno in NO_SPACE:
         remedy = "free some space there, or move the folder by BBGM_RESULTS or BBGM_CACHE, and start again"
@@ -47,7 +48,7 @@ def atomic_path(path: Path) -> Iterator[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary.touch(exist_ok=False)
     except OSError as error:
-        raise _explain(error, path) from error
+        raise write_error(error, path) from error
     try:
         yield temporary
         with temporary.open("rb") as file:
@@ -57,7 +58,7 @@ def atomic_path(path: Path) -> Iterator[Path]:
         # Other OSErrors may have been raised for another file, e.g. an input that is missing.
         ours = error.errno in NO_SPACE or error.filename in (str(temporary), str(path))
         if ours and not isinstance(error, WriteError):
-            raise _explain(error, path) from error
+            raise write_error(error, path) from error
         raise
     finally:
         with suppress(FileNotFoundError):

@@ -1,0 +1,62 @@
+"""Evaluation: the fixed test pairs of each class, matched and scored."""
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bbgm.config import ProtocolConfig
+from bbgm.data.keypoints import Dataset
+from bbgm.data.pairs import test_pairs
+from bbgm.metrics import mean_over_classes, score_class
+from bbgm.progress import progress
+from bbgm.results import Prediction
+
+if TYPE_CHECKING:
+    from bbgm.network import Matcher
+
+CHUNK = 250
+"""Pairs matched at once: many share images, whose features are then computed once."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Scores (see :func:`bbgm.metrics.score`), every pair, and the time it took."""
+
+    per_class: dict[str, dict[str, float | int]]
+    mean: dict[str, float]
+    predictions: list[Prediction]
+    seconds: float
+
+
+def evaluate(matcher: "Matcher", dataset: Dataset, protocol: ProtocolConfig, show_progress: bool = True) -> Evaluation:
+    """Match the test pairs of every class (paper Sec. 4); the matcher is left in evaluation mode.
+
+    Raises:
+        ValueError: a prediction is no matching, or a class has no pairs to test.
+    """
+    start = time.perf_counter()
+    matcher.eval()
+    predictions: list[Prediction] = []
+    per_class = {}
+    for cls in dataset.classes:
+        pairs = test_pairs(dataset, protocol, cls)
+        chunks = [pairs[first : first + CHUNK] for first in range(0, len(pairs), CHUNK)]
+        found = [
+            Prediction(
+                cls=cls,
+                source=pair.source.image_id,
+                target=pair.target.image_id,
+                difficulty="",
+                kept1=pair.kept1.astype(np.int32),
+                kept2=pair.kept2.astype(np.int32),
+                assignment=np.asarray(assignment, dtype=np.int32),
+                truth=pair.truth.astype(np.int32),
+            )
+            for chunk in progress(chunks, f"test {cls}", show_progress)
+            for pair, assignment in zip(chunk, matcher.predict(chunk), strict=True)
+        ]
+        per_class[cls] = score_class((item.assignment, item.truth, len(item.kept2)) for item in found)
+        predictions += found
+    return Evaluation(per_class, mean_over_classes(per_class), predictions, time.perf_counter() - start)

@@ -1,0 +1,60 @@
+"""What a number was made with: versions, hardware and peak memory, for the run's record."""
+
+import os
+import platform
+import resource
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+PACKAGES = ("bbgm", "bbgm-solver", "torch", "torchvision", "numpy", "scipy")
+
+
+def versions() -> dict[str, str]:
+    """Version of Python and of each package that a number can depend on ("not installed" where it is not)."""
+    found = {"python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def device() -> str:
+    """Where torch computes: ``BBGM_DEVICE``, else "cuda" if there is a GPU, else "cpu"."""
+    import torch
+
+    return os.environ.get("BBGM_DEVICE") or ("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def usable_cores() -> int:
+    """Number of CPU cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _cpu_model() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.is_file():
+        for line in info.read_text(errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def hardware(device: str = "cpu") -> dict[str, Any]:
+    """CPU model, cores usable, memory in GiB, and the GPU's name where ``device`` is one (else None)."""
+    gpu = None
+    if device.startswith("cuda"):
+        import torch
+
+        gpu = torch.cuda.get_device_name(device)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return {"cpu": _cpu_model(), "cores": usable_cores(), "memory_gib": round(memory, 1), "gpu": gpu}
+
+
+def peak_memory_mib() -> float:
+    """Largest resident memory that this process has had so far, MiB."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / 2**20 if sys.platform == "darwin" else peak / 2**10, 1)

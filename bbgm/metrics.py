@@ -1,0 +1,95 @@
+"""Scores of matchings: pooled within a class, then averaged over the classes (paper Sec. 4).
+
+The counts of all pairs of a class are added up before a ratio is taken, so a pair with many keypoints weighs more than
+one with few. Other benchmarks (ThinkMatch, pygmtools) average per-pair scores, which can differ by points in F1.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+EPSILON = 1e-7  # in every denominator, as in the authors' F1
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What is counted in one pair, or added up over several."""
+
+    n_pairs: int = 0
+    n1: int = 0  # keypoints of the source
+    n2: int = 0  # keypoints of the target
+    true: int = 0  # true matches
+    matched: int = 0  # predicted matches
+    correct: int = 0  # predicted matches that are true
+
+    def __add__(self, other: "Counts") -> "Counts":
+        return Counts(
+            self.n_pairs + other.n_pairs,
+            self.n1 + other.n1,
+            self.n2 + other.n2,
+            self.true + other.true,
+            self.matched + other.matched,
+            self.correct + other.correct,
+        )
+
+
+def count(assignment: np.ndarray, truth: np.ndarray, n2: int) -> Counts:
+    """Counts of one pair.
+
+    Args:
+        assignment: (n1,) integers, predicted index of the target keypoint, -1 = unmatched.
+        truth: (n1,) integers, the true one, -1 = the target has none.
+        n2: number of target keypoints.
+
+    Raises:
+        ValueError: the shapes differ, an index is outside -1 ... n2 - 1, or a target is used twice.
+    """
+    assignment, truth = np.asarray(assignment), np.asarray(truth)
+    if assignment.shape != truth.shape or assignment.ndim != 1:
+        raise ValueError(f"assignment {assignment.shape} and truth {truth.shape} must both have the shape (n1,)")
+    for name, values in (("assignment", assignment), ("truth", truth)):
+        used = values[values != -1]
+        if used.size and (used.min() < 0 or used.max() >= n2 or np.unique(used).size < used.size):
+            raise ValueError(f"{name} {values.tolist()} is no matching into {n2} target keypoints (-1 = unmatched)")
+    matched = assignment >= 0
+    correct = matched & (assignment == truth)
+    return Counts(1, truth.size, n2, int(np.sum(truth >= 0)), int(np.sum(matched)), int(np.sum(correct)))
+
+
+def score(counts: Counts) -> dict[str, float | int]:
+    """Scores of pooled counts.
+
+    Returns:
+        accuracy: correct matches / true matches (false positives are ignored), in [0, 1]; 0 if there are no true ones.
+        precision, recall, f1: in [0, 1], with 1e-7 in the denominators.
+        n_pairs.
+        unmatched_percent: keypoints of both images without a true partner, %.
+        unmatched_source_percent: keypoints of the source without a true partner, %. (The paper does not say which of
+            the two its row 'Unmatched' means.)
+    """
+    precision = counts.correct / (counts.matched + EPSILON)
+    recall = counts.correct / (counts.true + EPSILON)
+    both = counts.n1 + counts.n2
+    return {
+        "accuracy": counts.correct / max(counts.true, 1),
+        "f1": 2 * precision * recall / (precision + recall + EPSILON),
+        "precision": precision,
+        "recall": recall,
+        "n_pairs": counts.n_pairs,
+        "unmatched_percent": 100.0 * (both - 2 * counts.true) / max(both, 1),
+        "unmatched_source_percent": 100.0 * (counts.n1 - counts.true) / max(counts.n1, 1),
+    }
+
+
+def score_class(matchings: Iterable[tuple[np.ndarray, np.ndarray, int]]) -> dict[str, float | int]:
+    """Scores of all pairs of one class, given as (assignment, truth, n2); see :func:`count` and :func:`score`."""
+    return score(sum((count(*matching) for matching in matchings), Counts()))
+
+
+def mean_over_classes(per_class: Mapping[str, Mapping[str, float | int]]) -> dict[str, float]:
+    """Unweighted mean over the classes of each score in [0, 1]."""
+    names: Sequence[str] = ("accuracy", "f1", "precision", "recall")
+    if not per_class:
+        raise ValueError("no class was scored: give at least one")
+    return {name: float(np.mean([scores[name] for scores in per_class.values()])) for name in names}

@@ -1,0 +1,188 @@
+"""The folder of a run: what it holds, how it is written and read back. Nothing here needs torch.
+
+``results/<budget>/<dataset>/<filter>/<method>/seed<k>/`` holds
+
+============================  =======================================================================================
+``config.yaml``               the whole configuration
+``split.json``                image ids of the training and of the test part, errata applied
+``history.csv``               one row an iteration: epoch, iteration, loss, accuracy of the training batch, learning
+                              rates, then the timing columns (which differ from run to run)
+``model.safetensors``         parameters and buffers
+``predictions.npz``           every evaluated pair
+``metrics.json``              scores; written last, so a folder that has it holds a finished run
+``checkpoint/``, ``.lock``    only while the run is going on (or was killed)
+============================  =======================================================================================
+"""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from bbgm.atomic import atomic_write
+from bbgm.config import RunConfig, make_run, read_yaml
+from bbgm.paths import results_root
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FILES = ("config.yaml", "split.json", "history.csv", "model.safetensors", "predictions.npz", "metrics.json")
+VOLATILE = ("throughput", "peak_memory_mib")
+"""Keys of metrics.json that differ between two runs of the same configuration on the same machine."""
+TIMING = ("seconds", "solver_seconds")
+"""Columns of history.csv that do."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """One evaluated pair.
+
+    Attributes:
+        cls: class name. source, target: image ids. difficulty: label of the pair, empty where the data set has none.
+        kept1, kept2: (n1,), (n2,) int32, which of the images' keypoints were to be matched, in this order.
+        assignment: (n1,) int32, predicted index into ``kept2``, -1 = unmatched. truth: (n1,) int32, the true one.
+    """
+
+    cls: str
+    source: str
+    target: str
+    difficulty: str
+    kept1: np.ndarray
+    kept2: np.ndarray
+    assignment: np.ndarray
+    truth: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class RunRecord:
+    """A finished run, read from its folder as needed."""
+
+    folder: Path
+    config: RunConfig
+    metrics: dict[str, Any]
+
+    @cached_property
+    def history(self) -> "pd.DataFrame":
+        """One row an iteration."""
+        import pandas as pd
+
+        return pd.read_csv(self.folder / "history.csv", float_precision="round_trip")
+
+    @cached_property
+    def predictions(self) -> list[Prediction]:
+        """Every evaluated pair, class by class."""
+        return read_predictions(self.folder / "predictions.npz")
+
+
+def run_folder(config: RunConfig) -> Path:
+    """Where the run of this configuration lies."""
+    return results_root() / config.folder
+
+
+def finished(config: RunConfig, folder: Path | None = None) -> RunRecord | None:
+    """The finished run of exactly this configuration, or None."""
+    folder = folder or run_folder(config)
+    if not all((folder / name).is_file() for name in FILES):
+        return None
+    try:
+        metrics = json.loads((folder / "metrics.json").read_text())
+    except ValueError:
+        return None
+    if not isinstance(metrics, dict) or metrics.get("config_hash") != config.hash():
+        return None
+    return RunRecord(folder, config, metrics)
+
+
+def load_config(folder: Path) -> RunConfig:
+    """The configuration of a run, finished or not.
+
+    Raises:
+        ValueError: there is none, or it is not valid.
+    """
+    return make_run(read_yaml(Path(folder) / "config.yaml"), origin=str(Path(folder) / "config.yaml"))
+
+
+def load(folder: Path) -> RunRecord:
+    """Read a finished run.
+
+    Raises:
+        ValueError: the folder does not exist, or holds no finished run; the error says what is missing.
+    """
+    folder = Path(folder)
+    missing = [name for name in FILES if not (folder / name).is_file()]
+    if missing:
+        what = f"lacks {', '.join(missing)}" if folder.is_dir() else "does not exist"
+        raise ValueError(f"{folder} is not the folder of a finished run: it {what}; make it with 'bbgm train'")
+    record = finished(load_config(folder), folder)
+    if record is None:
+        raise ValueError(
+            f"{folder / 'metrics.json'} does not belong to config.yaml beside it: run it again by 'bbgm train'"
+        )
+    return record
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a whole text file, atomically."""
+    with atomic_write(path, "w") as file:
+        file.write(text)
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write indented JSON, atomically."""
+    write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
+
+
+def write_history(path: Path, columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
+    """Write the learning curve; floats in full, so that reading gives the same numbers."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_text(path, text.getvalue())
+
+
+_RAGGED = ("kept1", "kept2", "assignment", "truth")
+
+
+def write_predictions(path: Path, predictions: Sequence[Prediction]) -> None:
+    """Write P pairs as plain arrays: ``cls``, ``source``, ``target``, ``difficulty`` (P,) str; ``n1``, ``n2`` (P,); and
+    ``kept1``, ``kept2``, ``assignment``, ``truth`` one pair after the other (lengths n1, n2, n1, n1)."""
+    arrays: dict[str, Any] = {
+        name: np.array([getattr(item, name) for item in predictions], dtype=np.str_)
+        for name in ("cls", "source", "target", "difficulty")
+    }
+    arrays["n1"] = np.array([len(item.kept1) for item in predictions], dtype=np.int32)
+    arrays["n2"] = np.array([len(item.kept2) for item in predictions], dtype=np.int32)
+    for name in _RAGGED:
+        parts = [np.zeros(0, np.int32), *(getattr(item, name) for item in predictions)]
+        arrays[name] = np.concatenate(parts).astype(np.int32)
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)
+    with atomic_write(path) as file:
+        file.write(buffer.getbuffer())
+
+
+def read_predictions(path: Path) -> list[Prediction]:
+    """Read what :func:`write_predictions` wrote.
+
+    Raises:
+        ValueError: the file is truncated or is something else.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            columns = {name: arrays[name] for name in arrays.files}
+        bounds = {key: np.cumsum(columns[key])[:-1] for key in ("n1", "n2")}
+        ragged = {name: np.split(columns[name], bounds["n2" if name == "kept2" else "n1"]) for name in _RAGGED}
+        plain = [columns[name].tolist() for name in ("cls", "source", "target", "difficulty")]
+        if not plain[0]:
+            return []
+        return [Prediction(*row) for row in zip(*plain, *(ragged[name] for name in _RAGGED), strict=True)]
+    except (BadZipFile, KeyError, EOFError, ValueError) as error:
+        raise ValueError(f"{path} holds no predictions ({error}): delete it and run 'bbgm train' again") from error

@@ -1,0 +1,202 @@
+"""One run: train, evaluate, write everything down. Idempotent, and resumed after the last finished epoch."""
+
+import logging
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from bbgm import machine
+from bbgm.atomic import remove_leftovers
+from bbgm.checkpoint import Checkpoints, History, write_model
+from bbgm.config import OptimiserConfig, RunConfig
+from bbgm.data import open_dataset
+from bbgm.data.keypoints import Dataset
+from bbgm.data.pairs import sample_training_batch
+from bbgm.evaluate import Evaluation, evaluate
+from bbgm.lock import folder_lock
+from bbgm.network import Matcher, make_matcher
+from bbgm.progress import progress
+from bbgm.results import (
+    FILES,
+    TIMING,
+    RunRecord,
+    finished,
+    load,
+    load_config,
+    run_folder,
+    write_history,
+    write_json,
+    write_predictions,
+    write_text,
+)
+
+log = logging.getLogger(__name__)
+
+
+def run(config: RunConfig, folder: Path | None = None, progress: bool = True) -> RunRecord:
+    """The finished run of a configuration, made now if it does not exist yet.
+
+    A finished run of the same configuration is only read. A killed one goes on from its last finished epoch and ends
+    with the same numbers as one that was not. What the folder holds of another configuration is deleted and done anew.
+
+    Args:
+        config: of the run.
+        folder: default :func:`bbgm.results.run_folder`.
+        progress: bars on stderr, if that is a terminal.
+
+    Raises:
+        ValueError: another process works in the folder, or the data do not fit the configuration.
+        WriteError: the folder cannot be written to, or the disk is full.
+    """
+    folder = Path(folder or run_folder(config))
+    done = finished(config, folder)
+    if done is not None:
+        return done
+    with folder_lock(folder):
+        done = finished(config, folder)  # by the process that held the lock
+        if done is None:
+            _discard_stale(folder, config)
+            with _reproducible(config.threads):
+                _make(config, folder, progress)
+            done = load(folder)
+        return done
+
+
+def _make(config: RunConfig, folder: Path, show_progress: bool) -> None:
+    device = machine.device()
+    dataset = open_dataset(config.data, config.protocol)
+    matcher = make_matcher(config).to(device)
+    write_text(folder / "config.yaml", config.to_yaml())
+    write_json(folder / "split.json", {**dataset.split_record(), "errata_applied": list(dataset.errata_applied)})
+
+    checkpoints = Checkpoints(folder / "checkpoint", config.hash())
+    history, columns = fit(matcher, dataset, config, checkpoints, show_progress)
+    write_history(folder / "history.csv", columns, history)
+    write_model(folder / "model.safetensors", matcher)
+
+    evaluation = evaluate(matcher, dataset, config.protocol, show_progress)
+    write_predictions(folder / "predictions.npz", evaluation.predictions)
+    write_json(folder / "metrics.json", _summary(config, dataset, history, evaluation, device))
+    checkpoints.clear()
+
+
+def learning_rate_factor(epoch: int, optimiser: OptimiserConfig) -> float:
+    """Factor on all learning rates in an epoch (counted from 0): ``decay`` for each milestone that is reached."""
+    return float(optimiser.decay ** sum(milestone <= epoch for milestone in optimiser.milestones))
+
+
+def fit(
+    matcher: Matcher, dataset: Dataset, config: RunConfig, checkpoints: Checkpoints, show_progress: bool = True
+) -> tuple[History, list[str]]:
+    """Train with Adam, from the newest checkpoint or from scratch; a checkpoint after each epoch.
+
+    Returns:
+        The learning curve, one row an iteration, and the names of its columns.
+    """
+    settings = config.optimiser
+    groups = matcher.parameter_groups(settings.learning_rate, settings.backbone_factor)
+    names, rates = [group["name"] for group in groups], [group["lr"] for group in groups]
+    optimiser = torch.optim.Adam(groups)
+    start, history = checkpoints.restore(matcher, optimiser)
+    if start:
+        log.info("resumed after epoch %d of %d", start, settings.epochs)
+    for epoch in range(start, settings.epochs):
+        factor = learning_rate_factor(epoch, settings)
+        for group, rate in zip(optimiser.param_groups, rates, strict=True):
+            group["lr"] = rate * factor
+        matcher.train()
+        title = f"{config.method} seed {config.seed}, epoch {epoch + 1}/{settings.epochs}"
+        for iteration in progress(range(settings.iterations_per_epoch), title, show_progress):
+            began, solver_began = time.perf_counter(), matcher.solver_seconds
+            # For layers such as dropout: like the batch, what they draw depends on the counters alone.
+            torch.manual_seed(int(np.random.default_rng([config.seed, epoch, iteration]).integers(2**63)))
+            pairs = sample_training_batch(dataset, config.protocol, config.seed, epoch, iteration, settings.batch_size)
+            optimiser.zero_grad()
+            loss = matcher.loss(pairs)
+            loss.backward()
+            optimiser.step()
+            history.append(
+                {
+                    "epoch": epoch + 1,
+                    "iteration": epoch * settings.iterations_per_epoch + iteration + 1,
+                    "loss": loss.item(),
+                    "accuracy": matcher.batch_accuracy,
+                    **{f"lr_{name}": group["lr"] for name, group in zip(names, optimiser.param_groups, strict=True)},
+                    "seconds": time.perf_counter() - began,
+                    "solver_seconds": matcher.solver_seconds - solver_began,
+                }
+            )
+        checkpoints.save(epoch + 1, matcher, optimiser, history)
+    columns = ["epoch", "iteration", "loss", "accuracy", *(f"lr_{name}" for name in names), *TIMING]
+    return history, columns
+
+
+def _summary(
+    config: RunConfig, dataset: Dataset, history: History, evaluation: Evaluation, device: str
+) -> dict[str, Any]:
+    """The content of metrics.json; scores are fractions in [0, 1]."""
+    seconds = sum(row["seconds"] for row in history)
+    trained = len(history) * config.optimiser.batch_size
+    n_pairs = len(evaluation.predictions)
+    return {
+        "method": config.method,
+        "title": config.title,
+        "dataset": config.data.dataset,
+        "source": config.data.source,
+        "filter": config.protocol.filter,
+        "setting": config.setting,
+        "seed": config.seed,
+        "budget": config.budget,
+        "protocol": config.protocol.model_dump(mode="json"),
+        "errata_applied": list(dataset.errata_applied),
+        "n_pairs": n_pairs,
+        "per_class": evaluation.per_class,
+        "mean": evaluation.mean,
+        "throughput": {
+            "train_pairs_per_s": trained / seconds if history else None,
+            "eval_pairs_per_s": n_pairs / evaluation.seconds,
+            "solver_share": sum(row["solver_seconds"] for row in history) / seconds if history else None,
+        },
+        "peak_memory_mib": machine.peak_memory_mib(),
+        "versions": machine.versions(),
+        "hardware": machine.hardware(device),
+        "config_hash": config.hash(),
+    }
+
+
+def _discard_stale(folder: Path, config: RunConfig) -> None:
+    """Delete what killed writers left, and what the folder holds of another configuration."""
+    remove_leftovers(folder)
+    remove_leftovers(folder / "checkpoint")
+    try:
+        if load_config(folder).hash() == config.hash():
+            return
+    except ValueError:  # no configuration, or an unreadable one
+        pass
+    old = [folder / name for name in FILES if (folder / name).exists()]
+    if old:
+        log.warning("%s holds a run of another configuration: doing it anew", folder)
+    for file in old:
+        file.unlink()
+    Checkpoints(folder / "checkpoint", config.hash()).clear()
+
+
+@contextmanager
+def _reproducible(threads: int) -> Iterator[None]:
+    """A fixed number of threads and deterministic kernels, since float sums depend on both; undone at the end."""
+    before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # asked for by torch on a GPU
+    with torch.random.fork_rng():
+        torch.set_num_threads(threads)
+        torch.use_deterministic_algorithms(True, warn_only=torch.cuda.is_available())
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before[0])
+            torch.use_deterministic_algorithms(before[1])
