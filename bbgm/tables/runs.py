@@ -1,0 +1,87 @@
+"""The runs that a table is made of: found, read, and checked to be comparable."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bbgm import results
+from bbgm.results import RunRecord
+from bbgm.tables.specs import TableSpec
+
+
+def find_runs(
+    spec: TableSpec,
+    budget: str,
+    results_root: Path,
+    methods: Sequence[str] | None = None,
+    seeds: Sequence[int] | None = None,
+) -> dict[tuple[str, str], list[RunRecord]]:
+    """Finished runs of one table, keyed (filter, method), in the order of their seeds.
+
+    Args:
+        methods, seeds: take only these; default all that are there.
+
+    Raises:
+        ValueError: there is none, a run's files do not belong together, or runs that would be averaged or compared
+            differ in more than their seed or method.
+    """
+    found: dict[tuple[str, str], list[RunRecord]] = {}
+    for name in spec.filters:
+        folder = results_root / budget / spec.dataset / name
+        # metrics.json is written last: without it a run is still going on.
+        runs = [results.load(path.parent) for path in sorted(folder.glob("*/seed*/metrics.json"))]
+        wanted = [
+            run
+            for run in runs
+            if (methods is None or run.config.method in methods) and (seeds is None or run.config.seed in seeds)
+        ]
+        for run in sorted(wanted, key=lambda run: (run.config.method, run.config.seed)):
+            found.setdefault((name, run.config.method), []).append(run)
+        _check_equal("compare", wanted, _protocol)
+    if not found:
+        where = " or ".join(str(results_root / budget / spec.dataset / name) for name in spec.filters)
+        only = "".join(
+            f" with {what} {list(given)}" for what, given in (("methods", methods), ("seeds", seeds)) if given
+        )
+        raise ValueError(
+            f"table {spec.label}: no finished run{only} below {where}; make one with "
+            f"'bbgm train --method bbgm --budget {budget} --seed 0', "
+            f"or all with 'snakemake --cores all --config budget={budget}'"
+        )
+    for group in found.values():
+        _check_equal("average", group, _all_but_seed)
+    return found
+
+
+def _check_equal(verb: str, runs: Sequence[RunRecord], content: Callable[[RunRecord], dict[str, Any]]) -> None:
+    for run in runs[1:]:
+        if content(run) != content(runs[0]):
+            raise ValueError(_difference(verb, runs[0], content(runs[0]), run, content(run)))
+
+
+def _all_but_seed(run: RunRecord) -> dict[str, Any]:
+    """What must be the same in runs that are averaged."""
+    return run.config.model_dump(by_alias=True, exclude={"seed", "title"})
+
+
+def _protocol(run: RunRecord) -> dict[str, Any]:
+    """What must be the same in methods that are compared: data, split and test pairs."""
+    return run.config.model_dump(by_alias=True, include={"data", "protocol"})
+
+
+def _difference(verb: str, run1: RunRecord, config1: dict[str, Any], run2: RunRecord, config2: dict[str, Any]) -> str:
+    flat1, flat2 = _flatten(config1), _flatten(config2)
+    keys = [key for key in flat1 if flat1[key] != flat2.get(key)]
+    shown = "; ".join(f"{key} is {flat1[key]!r} and {flat2.get(key)!r}" for key in keys[:3])
+    more = f"; and {len(keys) - 3} more" if len(keys) > 3 else ""
+    return (
+        f"cannot {verb} {run1.folder} and {run2.folder}: {shown}{more}; "
+        "delete the one that is out of date, or do it again with 'bbgm train'"
+    )
+
+
+def _flatten(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in content.items():
+        flat.update(_flatten(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {prefix + key: value})
+    return flat

@@ -1,0 +1,207 @@
+"""Tables: numbers recomputed by hand from a small tree of runs, and what must never be mixed."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bbgm import results, tables
+from bbgm.config import make_run
+
+REAL = ("Car", "Duck", "Face", "Motorbike", "Winebottle")
+DEMO = ("Chair", "Lamp")
+ACCURACY = {
+    0: {"Car": 0.974, "Duck": 0.912, "Face": 1.0, "Motorbike": 0.992, "Winebottle": 0.992},
+    1: {"Car": 0.964, "Duck": 0.932, "Face": 1.0, "Motorbike": 0.982, "Winebottle": 0.972},
+    2: {"Car": 0.961, "Duck": 0.899, "Face": 0.999, "Motorbike": 0.971, "Winebottle": 0.962},
+}
+ALL = {"Car": 96.9, "Duck": 89.0, "Face": 100.0, "Motorbike": 99.2, "Winebottle": 98.8}  # paper, BB-GM, Pt=no;Wt=yes
+
+
+def add_run(root: Path, accuracy: Mapping[str, float], seed: int, **changes: Any) -> Path:
+    """A finished run with given accuracies, as training leaves it."""
+    source = "original" if set(accuracy) <= set(REAL) else "demo"
+    content: dict[str, Any] = {
+        "method": "bbgm",
+        "title": "BB-GM",
+        "budget": "willow",
+        "seed": seed,
+        "data": {"source": source},
+        **changes,
+    }
+    config = make_run(content)
+    folder = root / config.folder
+    per_class = {
+        cls: {"accuracy": value, "f1": value, "precision": value, "recall": value, "n_pairs": 1000}
+        for cls, value in accuracy.items()
+    }
+    metrics = {
+        "method": config.method,
+        "n_pairs": 1000 * len(accuracy),
+        "per_class": per_class,
+        "mean": {"accuracy": float(np.mean(list(accuracy.values()))), "f1": 0.5},
+        "config_hash": config.hash(),
+    }
+    results.write_text(folder / "config.yaml", config.to_yaml())
+    results.write_json(folder / "split.json", {})
+    results.write_history(folder / "history.csv", ["epoch"], [])
+    results.write_predictions(folder / "predictions.npz", [])
+    results.write_text(folder / "model.safetensors", "")
+    results.write_json(folder / "metrics.json", metrics)
+    return folder
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    for seed, accuracy in ACCURACY.items():
+        add_run(tmp_path, accuracy, seed)
+    return tmp_path
+
+
+def test_means_deviations_and_differences(tree: Path) -> None:
+    table = tables.make_table("Willow", "willow", tree)
+    assert table.columns == ("face", "motorbike", "car", "duck", "bottle", "mean")
+    assert table.frame["row"].tolist() == ["obtained", "std", "published", "published std", "difference"]
+    for folder, column in {"Car": "car", "Winebottle": "bottle"}.items():
+        values = [100 * ACCURACY[seed][folder] for seed in ACCURACY]
+        assert table.value("BB-GM", column) == pytest.approx(np.mean(values))
+        assert table.value("BB-GM", column, "std") == pytest.approx(np.std(values, ddof=1))
+        assert table.value("BB-GM", column, "published") == ALL[folder]
+        assert table.value("BB-GM", column, "difference") == pytest.approx(np.mean(values) - ALL[folder])
+    means = [100 * np.mean(list(ACCURACY[seed].values())) for seed in ACCURACY]
+    assert table.value("BB-GM", "mean") == pytest.approx(np.mean(means))
+    assert table.value("BB-GM", "mean", "std") == pytest.approx(np.std(means, ddof=1))
+    assert table.value("BB-GM", "mean", "published") == pytest.approx(np.mean(list(ALL.values())))
+    assert np.isnan(table.value("BB-GM", "mean", "published std"))  # the paper prints no mean for Willow
+
+
+def test_every_row_has_its_budget_and_counts(tree: Path) -> None:
+    table = tables.make_table("Willow", "willow", tree)
+    assert set(table.frame["budget"]) == {"willow"}
+    assert "budget willow" in table.title
+    counts = table.frame.set_index("row")
+    assert counts.loc["obtained", "n"] == 3
+    assert counts.loc["obtained", "pairs"] == 5000
+    assert counts.loc["published", "n"] == 20
+
+
+def test_rows_compare_with_the_same_setting_only(tree: Path) -> None:
+    add_run(tree, ACCURACY[0], 0, method="bbgm_pt", setting="Pt=yes;Wt=no")
+    table = tables.make_table("Willow", "willow", tree)
+    assert table.value("BB-GM", "duck", "published", setting="Pt=yes;Wt=no") == 89.8
+    assert table.value("BB-GM", "duck", "published", setting="Pt=no;Wt=yes") == 89.0
+    assert table.shown()["setting"].tolist()[0] == "Pt=yes, Wt=no"  # the paper's order of rows
+
+
+def test_a_method_that_the_paper_lacks_has_no_published_row_and_comes_last(tree: Path) -> None:
+    add_run(
+        tree, ACCURACY[0], 0, method="a_bbgm", title="A (untrained)", setting="Pt=no;Wt=no", optimiser={"epochs": 0}
+    )
+    table = tables.make_table("Willow", "willow", tree)
+    assert table.frame.loc[table.frame["method"] == "A (untrained)", "row"].tolist() == ["obtained", "std"]
+    assert table.frame["method"].iloc[-1] == "A (untrained)"
+    assert any(note.startswith("A (untrained): untrained") for note in table.notes)
+
+
+def test_demo_classes_show_only_the_published_mean(tmp_path: Path) -> None:
+    add_run(tmp_path, {"Chair": 0.9, "Lamp": 0.7}, 0, budget="demo")
+    table = tables.make_table("Willow", "demo", tmp_path)
+    assert table.columns == ("chair", "lamp", "mean")
+    assert np.isnan(table.value("BB-GM", "chair", "published"))
+    assert table.value("BB-GM", "mean", "published") == pytest.approx(96.78)
+    assert table.value("BB-GM", "mean", "difference") == pytest.approx(80 - 96.78)
+    assert "demo data" in table.title
+    assert any("rendered objects" in note for note in table.notes)
+
+
+def test_one_run_has_no_deviation(tmp_path: Path) -> None:
+    add_run(tmp_path, ACCURACY[0], 0)
+    table = tables.make_table("Willow", "willow", tmp_path)
+    assert np.isnan(table.value("BB-GM", "mean", "std"))
+    assert table.shown()["face"].tolist() == ["100.0", "100.0 ± 0.0", "0.0"]
+
+
+def test_some_classes_compare_with_the_mean_of_the_same_classes(tmp_path: Path) -> None:
+    add_run(tmp_path, {"Car": 0.9, "Duck": 0.8}, 0)
+    table = tables.make_table("Willow", "willow", tmp_path)
+    assert table.columns == ("car", "duck", "mean")
+    assert table.value("BB-GM", "mean", "published") == pytest.approx((96.9 + 89.0) / 2)
+
+
+def test_methods_and_seeds_can_be_chosen(tree: Path) -> None:
+    assert tables.make_table("Willow", "willow", tree, seeds=[0, 2]).frame["n"].iloc[0] == 2
+    with pytest.raises(ValueError, match=r"no finished run with methods \['dgmc'\]"):
+        tables.make_table("Willow", "willow", tree, methods=["dgmc"])
+
+
+def test_unfinished_runs_are_not_counted(tree: Path) -> None:
+    (add_run(tree, ACCURACY[0], 3) / "metrics.json").unlink()
+    assert tables.make_table("Willow", "willow", tree).frame["n"].iloc[0] == 3
+
+
+def test_no_runs_says_how_to_make_them(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"no finished run below .*willow.*bbgm train --method bbgm --budget willow"):
+        tables.make_table("Willow", "willow", tmp_path)
+
+
+def test_unknown_table_names_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"table 'Spoon' is not one of \['Willow'"):
+        tables.make_table("Spoon", "willow", tmp_path)
+
+
+def test_other_configurations_are_not_averaged(tree: Path) -> None:
+    add_run(tree, ACCURACY[0], 3, optimiser={"epochs": 7})
+    with pytest.raises(ValueError, match=r"cannot average .*seed0.*seed3: optimiser\.epochs is 2 and 7; delete"):
+        tables.make_table("Willow", "willow", tree)
+    assert tables.make_table("Willow", "willow", tree, seeds=[0, 1, 2]).frame["n"].iloc[0] == 3
+
+
+def test_other_protocols_are_not_compared(tree: Path) -> None:
+    add_run(tree, ACCURACY[0], 0, method="other", title="Other", protocol={"test_seed": 1})
+    with pytest.raises(ValueError, match=r"cannot compare .*protocol\.test_seed is 123 and 1"):
+        tables.make_table("Willow", "willow", tree)
+
+
+def test_metrics_of_another_configuration_are_refused(tree: Path) -> None:
+    path = tree / "willow/willow/intersection/bbgm/seed1/metrics.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"config_hash": "0" * 16}))
+    with pytest.raises(ValueError, match=r"seed1.*does not belong"):
+        tables.make_table("Willow", "willow", tree)
+
+
+def test_written_files_are_the_same_each_time_and_read_back(tree: Path) -> None:
+    paths = tables.write_table("Willow", "willow", tree)
+    assert paths == (tree / "willow/tables/Willow.csv", tree / "willow/tables/Willow.tex")
+    before = [path.read_bytes() for path in paths]
+    assert [path.read_bytes() for path in tables.write_table("Willow", "willow", tree)] == before
+    read = pd.read_csv(paths[0])
+    made = tables.make_table("Willow", "willow", tree).frame
+    assert list(read.columns) == list(made.columns)
+    np.testing.assert_allclose(read["mean"], made["mean"], atol=0.005)
+    assert read["n"].tolist()[0] == 3
+
+
+def test_latex_is_balanced_and_escaped(tree: Path) -> None:
+    add_run(tree, ACCURACY[0], 0, method="odd", title="A_B & 50%")
+    tex = tables.make_table("Willow", "willow", tree).to_latex()
+    assert r"A\_B \& 50\%" in tex
+    body = [line for line in tex.splitlines() if line.endswith(r"\\")]
+    # method, setting, row, six numbers, n, pairs
+    assert {line.replace(r"\&", "").count("&") for line in body} == {10}
+    for name in ("toprule", "bottomrule", "begin{tabular}", "end{tabular}", "caption", "label{tab:Willow-willow}"):
+        assert f"\\{name}" in tex
+    assert tex.count("{") == tex.count("}")
+    assert tex.isascii()
+
+
+def test_html_is_deterministic_and_escaped(tree: Path) -> None:
+    add_run(tree, ACCURACY[0], 0, method="odd", title="<b>A</b>")
+    table = tables.make_table("Willow", "willow", tree)
+    assert table._repr_html_() == tables.make_table("Willow", "willow", tree)._repr_html_()
+    assert "&lt;b&gt;A" in table._repr_html_()
+    assert "budget willow" in table._repr_html_()
+    assert "obtained" in str(table)
