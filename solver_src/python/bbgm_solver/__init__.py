@@ -1,0 +1,14 @@
+"""Graph matching: a fast primal search, a coupled dual bound, and proofs of optimality.
+
+>>> import numpy as np, bbgm_solver as gm
+>>> problem = gm.Problem(np.array([[-1.0, 0.5], [0.2, -2.0]]), [[0, 1]], [[0, 1]], [[-0.5]])
+>>> gm.solve(problem).assignment
+array([0, 1], dtype=int32)
+"""
+
+from bbgm_solver._core import Problem
+from bbgm_solver.dd import read_dd, write_dd
+from bbgm_solver.solving import EFFORTS, METHODS, Result, evaluate, solve, solve_batch
+
+__all__ = ["EFFORTS", "METHODS", "Problem", "Result", "evaluate", "read_dd", "solve", "solve_batch", "write_dd"]
+__version__ = "0.1.0"

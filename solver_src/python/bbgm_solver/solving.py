@@ -1,0 +1,151 @@
+"""``solve``, ``solve_batch`` and ``evaluate``: options are checked here, the work is done in the compiled core."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bbgm_solver import _core
+from bbgm_solver._core import Problem
+
+METHODS = ("best", "dual", "exact")
+EFFORTS = ("fast", "default", "thorough")
+
+
+class Result(NamedTuple):
+    """A matching, its value and how good it can at most be.
+
+    Attributes:
+        assignment: (n1,) int32, node of graph 2 matched to each node of graph 1, -1 = unmatched.
+        objective: its cost, summed from the original costs in float64.
+        lower_bound: no matching costs less.
+        optimal: the bound meets the objective within the tolerance: a proof.
+        iterations: iterations of the dual that were made.
+        stop_reason: "optimal", "iteration limit", "work limit" or "stalled".
+    """
+
+    assignment: NDArray[np.int32]
+    objective: float
+    lower_bound: float
+    optimal: bool
+    iterations: int
+    stop_reason: str
+
+
+def _one_of(name: str, value: str, allowed: Sequence[str]) -> int:
+    if value not in allowed:
+        raise ValueError(f"{name} {value!r} is not one of {list(allowed)}")
+    return allowed.index(value)
+
+
+def _at_least(name: str, value: int, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name} is {value!r}, expected an integer")
+    if not least <= value < 2**31:
+        raise ValueError(f"{name} is {value}, expected {least} or more")
+    return int(value)
+
+
+def _options(
+    method: str, effort: str, full: bool, max_iterations: int, round_every: int, tolerance: float
+) -> _core.Options:
+    if not 0 <= tolerance < 1:
+        raise ValueError(f"tolerance is {tolerance}, expected 0 <= tolerance < 1")
+    return _core.Options(
+        min(_one_of("method", method, METHODS), 1),
+        _one_of("effort", effort, EFFORTS),
+        bool(full),
+        _at_least("max_iterations", max_iterations, 0),
+        _at_least("round_every", round_every, 1),
+        float(tolerance),
+    )
+
+
+def _check_problem(name: str, problem: Problem) -> None:
+    if not isinstance(problem, Problem):
+        raise TypeError(f"{name} is a {type(problem).__name__}, expected a Problem")
+
+
+def solve(
+    problem: Problem,
+    method: str = "best",
+    *,
+    effort: str = "default",
+    full: bool = False,
+    max_iterations: int = 100,
+    round_every: int = 10,
+    tolerance: float = 1e-9,
+) -> Result:
+    """Finds a matching of small cost and a bound on the smallest.
+
+    The result depends on the problem and the options only: not on the machine, the threads or earlier calls.
+
+    Args:
+        problem: the instance, costs minimised.
+        method: "best" (primal search and coupled dual), "dual" (the paper's solver: dual block coordinate ascent with
+            roundings), or "exact" (an integer program, needs scipy; for small instances).
+        effort: work limit of "best": "fast", "default" or "thorough".
+        full: match as many nodes as the allowed assignments permit, every node of the smaller graph if possible.
+        max_iterations: iterations of "dual".
+        round_every: "dual" rounds in the first, the last and each round_every-th iteration.
+        tolerance: a gap of at most tolerance * max(|objective|, largest cost) counts as closed.
+
+    Raises:
+        ValueError: an option out of range; the message names it.
+        TypeError: `problem` is not a Problem.
+        ImportError: method "exact" without scipy.
+    """
+    _check_problem("problem", problem)
+    options = _options(method, effort, full, max_iterations, round_every, tolerance)
+    if method == "exact":
+        from bbgm_solver.exact import solve_exact
+
+        return solve_exact(problem, full=full, tolerance=tolerance)
+    return Result(*_core.solve(problem, options))
+
+
+def solve_batch(
+    problems: Sequence[Problem],
+    method: str = "best",
+    *,
+    threads: int = 0,
+    effort: str = "default",
+    full: bool = False,
+    max_iterations: int = 100,
+    round_every: int = 10,
+    tolerance: float = 1e-9,
+) -> list[Result]:
+    """Solves a list of problems in threads, the GIL released; the same results as `solve` on each.
+
+    Args:
+        problems: the instances.
+        threads: 0 = all cores that this process may use. The results do not depend on it.
+        method, effort, full, max_iterations, round_every, tolerance: as for `solve`.
+
+    Raises:
+        ValueError, TypeError, ImportError: as `solve`.
+    """
+    problems = list(problems)
+    for k, problem in enumerate(problems):
+        _check_problem(f"problems[{k}]", problem)
+    options = _options(method, effort, full, max_iterations, round_every, tolerance)
+    threads = _at_least("threads", threads, 0)
+    if method == "exact":
+        from bbgm_solver.exact import solve_exact
+
+        return [solve_exact(problem, full=full, tolerance=tolerance) for problem in problems]
+    return [Result(*raw) for raw in _core.solve_batch(problems, options, threads)]
+
+
+def evaluate(problem: Problem, assignment: ArrayLike) -> float:
+    """Cost of a matching, from the original costs.
+
+    Args:
+        assignment: (n1,) integers, node of graph 2 or -1.
+
+    Raises:
+        ValueError: wrong length, node out of range, used twice, or a forbidden match; names the position.
+    """
+    _check_problem("problem", problem)
+    return float(_core.evaluate(problem, assignment))

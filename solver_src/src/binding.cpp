@@ -1,0 +1,176 @@
+// Python module bbgm_solver._core: checks the arguments, releases the GIL, copies the results out.
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "check.hpp"
+#include "solver.hpp"
+
+namespace py = pybind11;
+
+namespace {
+
+using gm::Options;
+using gm::Problem;
+using gm::Result;
+
+Problem make_dense(const py::handle& unary, const py::handle& edges1, const py::handle& edges2,
+                   const py::handle& quadratic, const py::handle& allowed) {
+  const Doubles u = check::costs(unary, "unary", 2);
+  const int n1 = check::count(u.shape(0), "unary"), n2 = check::count(u.shape(1), "unary");
+  const Integers e1 = check::edges(edges1, "edges1", n1), e2 = check::edges(edges2, "edges2", n2);
+  const Doubles q = check::costs(quadratic, "quadratic", 2);
+  check::shape(q, "quadratic", {e1.shape(0), e2.shape(0)}, "(E1, E2)");
+  py::array_t<bool, py::array::c_style | py::array::forcecast> mask;
+  if (!allowed.is_none()) {
+    mask = py::array_t<bool, py::array::c_style | py::array::forcecast>::ensure(allowed);
+    if (!mask) throw py::error_already_set();
+    check::shape(mask, "allowed", {n1, n2}, "(n1, n2)");
+  }
+  const py::gil_scoped_release release;
+  return gm::from_dense(n1, n2, u.data(), static_cast<int>(e1.shape(0)), e1.data(), static_cast<int>(e2.shape(0)),
+                        e2.data(), q.data(), allowed.is_none() ? nullptr : mask.data());
+}
+
+Problem make_sparse(std::int64_t n1, std::int64_t n2, const py::handle& assignments, const py::handle& costs,
+                    const py::handle& terms, const py::handle& term_costs) {
+  check::count(n1, "n1");
+  check::count(n2, "n2");
+  const Integers a = check::pairs(assignments, "assignments", n1, n2);
+  const Doubles c = check::costs(costs, "costs", 1);
+  check::shape(c, "costs", {a.shape(0)}, "(A,)");
+  const Integers t = check::pairs(terms, "terms", a.shape(0), a.shape(0));
+  const Doubles d = check::costs(term_costs, "term_costs", 1);
+  check::shape(d, "term_costs", {t.shape(0)}, "(T,)");
+  return check::sparse(static_cast<int>(n1), static_cast<int>(n2), a, c, t, d);
+}
+
+template <class T, class F>
+py::array_t<T> table(std::size_t rows, F&& entry) {
+  py::array_t<T> out({static_cast<py::ssize_t>(rows), static_cast<py::ssize_t>(2)});
+  auto view = out.template mutable_unchecked<2>();
+  for (std::size_t k = 0; k < rows; ++k) {
+    const auto [first, second] = entry(k);
+    view(k, 0) = first;
+    view(k, 1) = second;
+  }
+  return out;
+}
+
+py::array_t<std::int64_t> assignments_of(const Problem& p) {
+  return table<std::int64_t>(p.cost.size(), [&](std::size_t a) { return std::pair(p.left[a], p.right[a]); });
+}
+
+py::array_t<std::int64_t> terms_of(const Problem& p) {
+  return table<std::int64_t>(p.terms.size(), [&](std::size_t t) { return std::pair(p.terms[t].a, p.terms[t].b); });
+}
+
+py::array_t<double> costs_of(const Problem& p) {
+  return py::array_t<double>(static_cast<py::ssize_t>(p.cost.size()), p.cost.data());
+}
+
+py::array_t<double> term_costs_of(const Problem& p) {
+  py::array_t<double> out(static_cast<py::ssize_t>(p.terms.size()));
+  auto view = out.mutable_unchecked<1>();
+  for (std::size_t t = 0; t < p.terms.size(); ++t) view(t) = p.terms[t].cost;
+  return out;
+}
+
+py::tuple to_python(const Result& r) {
+  py::array_t<std::int32_t> assignment(static_cast<py::ssize_t>(r.assignment.size()));
+  std::copy(r.assignment.begin(), r.assignment.end(), assignment.mutable_data());
+  return py::make_tuple(assignment, r.objective, r.lower_bound, r.optimal, r.iterations, r.stop_reason);
+}
+
+Options make_options(int method, int effort, bool full, int max_iterations, int round_every, double tolerance) {
+  Options options;
+  options.method = static_cast<gm::Method>(method);
+  options.effort = static_cast<gm::Effort>(effort);
+  options.full = full;
+  options.max_iterations = max_iterations;
+  options.round_every = round_every;
+  options.tolerance = tolerance;
+  return options;
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_core, m) {
+  m.doc() = "Compiled core of bbgm_solver.";
+
+  py::class_<Options>(m, "Options")
+      .def(py::init(&make_options), py::arg("method"), py::arg("effort"), py::arg("full"), py::arg("max_iterations"),
+           py::arg("round_every"), py::arg("tolerance"));
+
+  py::class_<Problem>(m, "Problem", R"(A graph matching instance, costs minimised; any node may stay unmatched at cost 0.
+
+Args:
+    unary: (n1, n2) cost of matching node i of graph 1 to node j of graph 2, the paper's c^v.
+    edges1: (E1, 2) directed edges of graph 1, integers in [0, n1), each once, no self-loops.
+    edges2: (E2, 2) directed edges of graph 2.
+    quadratic: (E1, E2) the paper's c^e; quadratic[e, f] is paid when edges1[e][0] is matched to edges2[f][0] and
+        edges1[e][1] to edges2[f][1]. Entries of opposite directions add up.
+    allowed: (n1, n2) bool, optional; False forbids a match.
+
+Costs may have any real dtype and strides; they are copied as float64.
+
+Raises:
+    ValueError: wrong shape, NaN or infinity, node out of range, duplicate edge, self-loop; names argument and position.
+    TypeError: not a real number where a cost is expected, not an integer where a node is.)")
+      .def(py::init(&make_dense), py::arg("unary"), py::arg("edges1"), py::arg("edges2"), py::arg("quadratic"),
+           py::kw_only(), py::arg("allowed") = py::none())
+      .def_static("sparse", &make_sparse, py::arg("n1"), py::arg("n2"), py::arg("assignments"), py::arg("costs"),
+                  py::arg("terms"), py::arg("term_costs"),
+                  R"(A problem given by its allowed assignments and pairwise terms, the content of a .dd file.
+
+Args:
+    n1, n2: numbers of nodes.
+    assignments: (A, 2) allowed pairs (i, j), each once; a pair that is missing is forbidden.
+    costs: (A,) their costs.
+    terms: (T, 2) unordered pairs of rows of `assignments`; pairs that occur twice add up, pairs that share a node
+        can never be paid and are left out.
+    term_costs: (T,) their costs.)")
+      .def_readonly("n1", &Problem::n1, "Nodes of graph 1.")
+      .def_readonly("n2", &Problem::n2, "Nodes of graph 2.")
+      .def_property_readonly("n_assignments", &Problem::size, "Allowed assignments, A.")
+      .def_property_readonly("n_terms", [](const Problem& p) { return p.terms.size(); }, "Pairwise terms, T.")
+      .def_property_readonly("assignments", &assignments_of, "(A, 2) int64 allowed pairs (i, j), sorted.")
+      .def_property_readonly("costs", &costs_of, "(A,) float64.")
+      .def_property_readonly("terms", &terms_of, "(T, 2) int64 unordered pairs of rows of `assignments`, sorted.")
+      .def_property_readonly("term_costs", &term_costs_of, "(T,) float64.")
+      .def("__repr__",
+           [](const Problem& p) {
+             return "Problem(n1=" + std::to_string(p.n1) + ", n2=" + std::to_string(p.n2) +
+                    ", n_assignments=" + std::to_string(p.size()) + ", n_terms=" + std::to_string(p.terms.size()) + ")";
+           })
+      .def(py::pickle(
+          [](const Problem& p) {
+            return py::make_tuple(p.n1, p.n2, assignments_of(p), costs_of(p), terms_of(p), term_costs_of(p));
+          },
+          [](const py::tuple& t) {
+            return make_sparse(t[0].cast<int>(), t[1].cast<int>(), t[2], t[3], t[4], t[5]);
+          }));
+
+  m.def("evaluate", [](const Problem& p, const py::handle& assignment) {
+    return p.evaluate(check::matching(assignment, p));
+  });
+  m.def("largest_matching", &gm::largest_matching);
+  m.def("solve", [](const Problem& p, const Options& options) {
+    Result result;
+    {
+      const py::gil_scoped_release release;
+      result = gm::solve(p, options);
+    }
+    return to_python(result);
+  });
+  m.def("solve_batch", [](const std::vector<const Problem*>& problems, const Options& options, int threads) {
+    std::vector<Result> results;
+    {
+      const py::gil_scoped_release release;
+      results = gm::solve_batch(problems, options, threads);
+    }
+    py::list out;
+    for (const Result& r : results) out.append(to_python(r));
+    return out;
+  });
+}

@@ -1,0 +1,184 @@
+// Checks of the arguments that come from Python. Every error names the argument, the position and what is allowed.
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "problem.hpp"
+
+namespace py = pybind11;
+
+using Doubles = py::array_t<double, py::array::c_style | py::array::forcecast>;
+using Integers = py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>;
+
+namespace check {
+
+inline std::string shape_text(const py::array& a) {
+  std::string text = "(";
+  for (py::ssize_t k = 0; k < a.ndim(); ++k) text += (k ? ", " : "") + std::to_string(a.shape(k));
+  return text + (a.ndim() == 1 ? ",)" : ")");
+}
+
+inline std::string position(const std::string& name, std::initializer_list<py::ssize_t> index) {
+  std::string text = name + "[";
+  for (const py::ssize_t k : index) text += (text.back() == '[' ? "" : ", ") + std::to_string(k);
+  return text + "]";
+}
+
+inline py::array as_array(const py::handle& value, const std::string& name) {
+  py::array a = py::array::ensure(value);
+  if (!a) {
+    PyErr_Clear();
+    throw py::type_error(name + " is not an array");
+  }
+  return a;
+}
+
+inline int count(py::ssize_t n, const std::string& name) {
+  if (n < 0 || n > 30000)
+    throw py::value_error(name + ": " + std::to_string(n) + " nodes; 0 to 30000 are supported");
+  return static_cast<int>(n);
+}
+
+inline void shape(const py::array& a, const std::string& name, std::vector<py::ssize_t> want, const char* symbols) {
+  if (a.ndim() == static_cast<py::ssize_t>(want.size()) && std::equal(want.begin(), want.end(), a.shape())) return;
+  std::string text = "(";
+  for (std::size_t k = 0; k < want.size(); ++k) text += (k ? ", " : "") + std::to_string(want[k]);
+  throw py::value_error(name + " has shape " + shape_text(a) + ", expected " + symbols + " = " + text +
+                        (want.size() == 1 ? ",)" : ")"));
+}
+
+// Finite real numbers of the given dimension, as contiguous float64.
+inline Doubles costs(const py::handle& value, const char* name, py::ssize_t ndim) {
+  const py::array a = as_array(value, name);
+  if (std::string("biuf").find(a.dtype().kind()) == std::string::npos)
+    throw py::type_error(std::string(name) + " has dtype " + py::str(a.dtype()).cast<std::string>() +
+                         ", expected real numbers");
+  if (a.ndim() != ndim)
+    throw py::value_error(std::string(name) + " has shape " + shape_text(a) + ", expected " + std::to_string(ndim) +
+                          (ndim == 1 ? " dimension" : " dimensions"));
+  Doubles d = Doubles::ensure(a);
+  if (!d) throw py::error_already_set();
+  const double* x = d.data();
+  const py::ssize_t width = ndim == 2 ? d.shape(1) : 1;
+  for (py::ssize_t k = 0; k < d.size(); ++k) {
+    if (std::isfinite(x[k])) continue;
+    const std::string where = ndim == 2 ? position(name, {k / width, k % width}) : position(name, {k});
+    throw py::value_error(where + " is " + (std::isnan(x[k]) ? "nan" : x[k] > 0 ? "inf" : "-inf") +
+                          "; costs must be finite (forbid a match by `allowed`, or leave it out of `assignments`)");
+  }
+  return d;
+}
+
+// (K, 2) integers, the first column in [0, limit1), the second in [0, limit2).
+inline Integers pairs(const py::handle& value, const char* name, std::int64_t limit1, std::int64_t limit2) {
+  const py::array a = as_array(value, name);
+  if (a.size() == 0 && (a.ndim() == 1 || (a.ndim() == 2 && a.shape(1) == 2)))
+    return Integers(std::vector<py::ssize_t>{0, 2});
+  if (a.dtype().kind() != 'i' && a.dtype().kind() != 'u')
+    throw py::type_error(std::string(name) + " has dtype " + py::str(a.dtype()).cast<std::string>() +
+                         ", expected integers");
+  if (a.ndim() != 2 || a.shape(1) != 2)
+    throw py::value_error(std::string(name) + " has shape " + shape_text(a) + ", expected two columns");
+  Integers pairs = Integers::ensure(a);
+  if (!pairs) throw py::error_already_set();
+  for (py::ssize_t k = 0; k < pairs.size(); ++k) {
+    const std::int64_t limit = k % 2 ? limit2 : limit1, node = pairs.data()[k];
+    if (node < 0 || node >= limit)
+      throw py::value_error(position(name, {k / 2, k % 2}) + " is " + std::to_string(node) +
+                            ", outside 0 <= index < " + std::to_string(limit));
+  }
+  return pairs;
+}
+
+// Position of the second of two equal rows (each row a pair below 2^31), or -1; `first` is where the first one is.
+inline py::ssize_t repeated(const Integers& pairs, py::ssize_t& first) {
+  std::vector<std::pair<std::int64_t, py::ssize_t>> keys(pairs.shape(0));
+  for (py::ssize_t k = 0; k < pairs.shape(0); ++k)
+    keys[k] = {pairs.data()[2 * k] << 31 | pairs.data()[2 * k + 1], k};
+  std::sort(keys.begin(), keys.end());
+  for (std::size_t k = 1; k < keys.size(); ++k)
+    if (keys[k].first == keys[k - 1].first) {
+      first = keys[k - 1].second;
+      return keys[k].second;
+    }
+  return -1;
+}
+
+inline std::string pair_text(const Integers& pairs, py::ssize_t k) {
+  return "(" + std::to_string(pairs.data()[2 * k]) + ", " + std::to_string(pairs.data()[2 * k + 1]) + ")";
+}
+
+inline void no_repeats(const Integers& pairs, const char* name) {
+  py::ssize_t first = 0;
+  const py::ssize_t k = repeated(pairs, first);
+  if (k >= 0)
+    throw py::value_error(position(name, {k}) + " = " + pair_text(pairs, k) + " repeats " + position(name, {first}) +
+                          "; each pair may occur once");
+}
+
+inline Integers edges(const py::handle& value, const char* name, std::int64_t n) {
+  const Integers e = pairs(value, name, n, n);
+  for (py::ssize_t k = 0; k < e.shape(0); ++k)
+    if (e.data()[2 * k] == e.data()[2 * k + 1])
+      throw py::value_error(position(name, {k}) + " = " + pair_text(e, k) + " is a self-loop; leave it out");
+  no_repeats(e, name);
+  return e;
+}
+
+inline gm::Problem sparse(int n1, int n2, const Integers& a, const Doubles& c, const Integers& t, const Doubles& d) {
+  no_repeats(a, "assignments");
+  const std::size_t n = static_cast<std::size_t>(a.shape(0));
+  std::vector<int> order(n), place(n), left(n), right(n);
+  std::vector<double> cost(n);
+  const std::int64_t* pair = a.data();
+  for (std::size_t k = 0; k < n; ++k) order[k] = static_cast<int>(k);
+  std::sort(order.begin(), order.end(), [pair](int s, int r) {
+    return pair[2 * s] != pair[2 * r] ? pair[2 * s] < pair[2 * r] : pair[2 * s + 1] < pair[2 * r + 1];
+  });
+  for (std::size_t k = 0; k < n; ++k) {
+    place[order[k]] = static_cast<int>(k);
+    left[k] = static_cast<int>(pair[2 * order[k]]);
+    right[k] = static_cast<int>(pair[2 * order[k] + 1]);
+    cost[k] = c.data()[order[k]];
+  }
+  std::vector<gm::Term> terms;
+  terms.reserve(static_cast<std::size_t>(t.shape(0)));
+  for (py::ssize_t k = 0; k < t.shape(0); ++k) {
+    const int p = place[t.data()[2 * k]], q = place[t.data()[2 * k + 1]];
+    if (left[p] != left[q] && right[p] != right[q]) terms.push_back({p, q, d.data()[k]});
+  }
+  return gm::Problem(n1, n2, std::move(left), std::move(right), std::move(cost), gm::merge_terms(std::move(terms)));
+}
+
+// A matching of allowed assignments, (n1,) with -1 for an unmatched node.
+inline std::vector<int> matching(const py::handle& value, const gm::Problem& p) {
+  const py::array a = as_array(value, "assignment");
+  if (a.size() > 0 && a.dtype().kind() != 'i' && a.dtype().kind() != 'u')
+    throw py::type_error("assignment has dtype " + py::str(a.dtype()).cast<std::string>() + ", expected integers");
+  shape(a, "assignment", {p.n1}, "(n1,)");
+  const Integers j = Integers::ensure(a);
+  std::vector<int> result(p.n1), holder(p.n2, -1);
+  for (int i = 0; i < p.n1; ++i) {
+    const std::int64_t node = j.data()[i];
+    const std::string text = position("assignment", {i}) + " is " + std::to_string(node);
+    if (node < -1 || node >= p.n2)
+      throw py::value_error(text + ", outside 0 <= index < " + std::to_string(p.n2) + " and not -1 (unmatched)");
+    result[i] = static_cast<int>(node);
+    if (node < 0) continue;
+    if (holder[node] >= 0)
+      throw py::value_error(text + ", which " + position("assignment", {holder[node]}) + " already is");
+    if (p.find(i, result[i]) < 0) throw py::value_error(text + ", but this match is forbidden by the problem");
+    holder[node] = i;
+  }
+  return result;
+}
+
+}  // namespace check
