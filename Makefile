@@ -1,0 +1,95 @@
+# `make` sets everything up in .venv, then makes the demo results; `make help` lists the rest.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := all
+MAKEFLAGS += --no-print-directory
+
+BIN := .venv/bin
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3; do \
+	if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo $$python; break; fi; done)
+CXX_FOUND := $(shell command -v "$${CXX:-c++}" || command -v g++ || command -v clang++)
+
+# What is installed is remembered by the content that it was made from: a changed file installs again, a touched one does not.
+content = $(shell cksum $(1) 2>/dev/null | cksum | cut -d ' ' -f 1)
+SOLVER_FILES := $(shell find solver_src -type f \( -name '*.[ch]pp' -o -name '*.py*' -o -name 'CMakeLists.txt' \) \
+	-not -path '*/build/*' -not -path '*/tests/*' -not -name '*.pyc' | LC_ALL=C sort)
+PACKAGES := .venv/.packages-$(call content,requirements.txt)
+SOLVER := .venv/.solver-$(call content,requirements.txt $(SOLVER_FILES))
+MODULE := .venv/.module-$(call content,requirements.txt pyproject.toml)
+
+# Reference of the SplineConv parity test. It is built from source once (4 minutes on 2 cores) and kept for later clones.
+SPLINE_VERSION := 1.2.2
+TORCH_VERSION := $(shell sed -n 's/^torch==//p' requirements.txt)
+SPLINE := .venv/.torch_spline_conv-$(SPLINE_VERSION)-$(TORCH_VERSION)
+WHEELS = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/bbgm/wheels/torch-$(TORCH_VERSION)-$(shell \
+	$(BIN)/python -c 'import sysconfig, sys; print(sys.implementation.cache_tag, sysconfig.get_platform(), sep="-")')
+
+.PHONY: all setup test willow lab clean help
+
+all: setup ## set up, then make the tables, figures and notebooks of the demo budget
+	@echo "== Making tables, figures and notebooks: snakemake --cores all"
+	@snakemake --cores all
+
+setup: $(PACKAGES) $(SOLVER) $(MODULE) ## install the pinned packages, the solver and bbgm into .venv
+
+$(PACKAGES): | check
+	@echo "== Installing the pinned packages of requirements.txt into .venv (about 6 GB, some minutes, once)"
+	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv
+	@rm -f .venv/.packages-*
+	@pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+$(SOLVER): $(PACKAGES) | check
+	@echo "== Compiling the solver in solver_src (a minute)"
+	@rm -f .venv/.solver-*
+	@pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall ./solver_src
+	@touch $@
+
+$(MODULE): $(PACKAGES)
+	@echo "== Installing the module bbgm, editable"
+	@rm -f .venv/.module-*
+	@pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+.PHONY: check
+check:
+	@$(if $(PYTHON),,$(error Python 3.11 or later is needed and none was found: install it, or run make PYTHON=/path/to/python3))
+	@$(if $(CXX_FOUND),,$(error a C++17 compiler is needed for the solver and none was found: install g++ or clang++, or set CXX))
+
+$(SPLINE): $(PACKAGES)
+	@mkdir -p "$(WHEELS)"
+	@ls "$(WHEELS)"/torch_spline_conv-$(SPLINE_VERSION)-*.whl >/dev/null 2>&1 \
+	  || { echo "== Building torch-spline-conv, the reference of one test (4 minutes, once; kept in $(WHEELS))"; \
+	       FORCE_ONLY_CPU=1 pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps \
+	         --wheel-dir "$(WHEELS)" torch-spline-conv==$(SPLINE_VERSION); } \
+	  || echo "== torch-spline-conv could not be built: its parity test will be skipped"
+	@if ls "$(WHEELS)"/torch_spline_conv-$(SPLINE_VERSION)-*.whl >/dev/null 2>&1; then \
+	  pip install --quiet --disable-pip-version-check --no-deps "$(WHEELS)"/torch_spline_conv-$(SPLINE_VERSION)-*.whl; touch $@; fi
+
+test: setup $(SPLINE) ## set up, then run every test: style, types, C++, Python, notebooks, workflow
+	@echo "== Style and types"
+	@ruff check .
+	@ruff format --check .
+	@snakefmt --check Snakefile workflow
+	@mypy
+	@echo "== C++ tests of the solver"
+	@cmake -S solver_src -B build/solver_tests -DBBGM_SOLVER_PYTHON=OFF -DBBGM_SOLVER_TESTS=ON >/dev/null
+	@cmake --build build/solver_tests --parallel 2 >/dev/null
+	@ctest --test-dir build/solver_tests --output-on-failure
+	@echo "== Python tests"
+	@python -m pytest -n 2 --dist worksteal
+
+willow: setup ## five seeds on the real Willow images and their table; needs BBGM_DATA and BBGM_WEIGHTS
+	@echo "== Willow: five seeds and the table, about 4 minutes a run on 2 cores"
+	@snakemake tables --cores all --config budget=willow
+
+lab: setup ## open the notebooks in JupyterLab
+	@jupyter lab
+
+clean: ## remove the environment and what was built; results/, figures/ and cache/ stay
+	rm -rf .venv .snakemake build solver_src/build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+help: ## show this
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' Makefile

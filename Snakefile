@@ -1,0 +1,44 @@
+# The paper's results, from the data to tables and figures: `make`, or `snakemake --cores all`.
+from snakemake.utils import min_version, validate
+
+min_version("9.0")
+
+
+configfile: "config/config.yaml"
+
+
+validate(config, "workflow/schemas/config.schema.yaml")
+
+
+report: "workflow/report/workflow.rst"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/data.smk"
+include: "workflow/rules/runs.smk"
+include: "workflow/rules/tables.smk"
+include: "workflow/rules/notebooks.smk"
+
+
+localrules:
+    all,
+    tables,
+    figures,
+
+
+rule tables:
+    input:
+        expand(f"{OUT}/tables/Willow.{{suffix}}", budget=BUDGET, suffix=["csv", "tex"]),
+
+
+rule figures:
+    input:
+        expand(f"{FIGURES}/{{notebook}}.{{suffix}}", budget=BUDGET, notebook=NOTEBOOKS, suffix=["pdf", "png"]),
+
+
+rule all:
+    default_target: True
+    input:
+        rules.tables.input,
+        rules.figures.input,
+        expand(f"{OUT}/notebooks/{{notebook}}.ipynb", budget=BUDGET, notebook=NOTEBOOKS),

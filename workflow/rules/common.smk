@@ -1,0 +1,75 @@
+"""Names and functions that the rules share: where things lie, which runs there are."""
+
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+from bbgm.config import load_run
+
+# Programs of the environment that Snakemake runs in, also where that environment is not activated.
+shell.prefix(f'set -euo pipefail; export PATH="{Path(sys.executable).parent}:$PATH"; ')
+
+BUDGET = config["budget"]
+RESULTS = os.environ.get("BBGM_RESULTS", "results")
+OUT = f"{RESULTS}/{{budget}}"
+LOGS = f"{OUT}/logs"
+RUN = f"{OUT}/{{dataset}}/{{filter}}/{{method}}/seed{{seed}}"
+FIGURES = "figures/{budget}"
+
+# One training run at a time on each GPU of this machine (profiles/default); a cluster's profile asks for one.
+GPUS_OF_A_RUN = 1 if shutil.which("nvidia-smi") else 0
+
+try:
+    RUNS = [
+        load_run(method, BUDGET, seed) for method in config["experiments"] for seed in range(config["seeds"][BUDGET])
+    ]
+except ValueError as error:
+    raise WorkflowError(str(error)) from error
+
+
+wildcard_constraints:
+    budget="|".join(config["seeds"]),
+    dataset="|".join(sorted({run.data.dataset for run in RUNS})),
+    filter="|".join(sorted({run.protocol.filter for run in RUNS})),
+    method="|".join(config["experiments"]),
+    seed=r"\d+",
+    notebook=r"\d\d_\w+",
+
+
+# Notebooks that show results, and what each shows; each draws figures/<budget>/<notebook>.pdf and .png.
+NOTEBOOKS = {"00_start_here": "runs", "01_loss_landscape": "data", "08_willow": "tables"}
+
+
+def data_of_budget(wildcards):
+    """The demo data, where the budget uses them; the reader of the original data says itself what is missing."""
+    return expand(f"{OUT}/demo_data.json", budget=BUDGET) if RUNS[0].data.source == "demo" else []
+
+
+def runs_of_budget(wildcards):
+    """Executed notebook of every run: it is there when the run's record is."""
+    return [f"{RESULTS}/{run.folder.as_posix()}/run.ipynb" for run in RUNS]
+
+
+def needs_of_notebook(wildcards):
+    """What must be there for a notebook to load, rather than to make it again."""
+    needs = NOTEBOOKS[wildcards.notebook]
+    if needs == "tables":
+        return rules.tables.input
+    return runs_of_budget(wildcards) if needs == "runs" else data_of_budget(wildcards)
+
+
+def parameters_of_run(wildcards):
+    """Parameters of the training notebook; JSON, so that papermill keeps their types."""
+    return json.dumps(
+        {
+            "method": wildcards.method,
+            "budget": wildcards.budget,
+            "dataset": wildcards.dataset,
+            "keypoint_filter": wildcards.filter,
+            "seed": int(wildcards.seed),
+        }
+    )

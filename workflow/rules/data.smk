@@ -1,0 +1,11 @@
+rule make_demo_data:
+    input:
+        "config/budgets/{budget}.yaml",
+    output:
+        f"{OUT}/demo_data.json",
+    log:
+        f"{LOGS}/make_demo_data.log",
+    conda:
+        "bbgm"
+    shell:
+        "bbgm data demo --budget {wildcards.budget} > {output} 2> {log}"

@@ -1,0 +1,20 @@
+rule run_notebook:
+    input:
+        needs_of_notebook,
+        notebook="notebooks/{notebook}.ipynb",
+    output:
+        notebook=f"{OUT}/notebooks/{{notebook}}.ipynb",
+        pdf=f"{FIGURES}/{{notebook}}.pdf",
+        png=report(
+            f"{FIGURES}/{{notebook}}.png",
+            caption="../report/figure.rst",
+            category="Figures",
+            labels={"notebook": "{notebook}", "budget": "{budget}"},
+        ),
+    log:
+        f"{LOGS}/run_notebook/{{notebook}}.log",
+    conda:
+        "bbgm"
+    shell:
+        "papermill {input.notebook} {output.notebook} --kernel python3 --cwd . --no-progress-bar --log-output"
+        " -p budget {wildcards.budget} > {log} 2>&1"

@@ -1,0 +1,28 @@
+# Only the executed notebook is an output. The record beside it (metrics.json, model, checkpoint) belongs to
+# bbgm.train, which resumes or loads it: Snakemake would delete declared outputs before it runs a job again.
+
+
+rule train_run:
+    input:
+        notebook="notebooks/04_training.ipynb",
+        budget="config/budgets/{budget}.yaml",
+        experiment="config/experiments/{method}.yaml",
+        data=data_of_budget,
+    output:
+        notebook=f"{RUN}/run.ipynb",
+    log:
+        f"{LOGS}/train_run/{{dataset}}_{{filter}}_{{method}}_seed{{seed}}.log",
+    benchmark:
+        f"{LOGS}/train_run/{{dataset}}_{{filter}}_{{method}}_seed{{seed}}.tsv"
+    conda:
+        "bbgm"
+    threads: config["threads"]
+    resources:
+        gpu=GPUS_OF_A_RUN,
+        mem_mb=4096,
+        runtime=120,
+    params:
+        parameters=parameters_of_run,
+    shell:
+        "papermill {input.notebook} {output.notebook} --kernel python3 --cwd . --no-progress-bar --log-output"
+        " -y {params.parameters:q} > {log} 2>&1"

@@ -1,0 +1,18 @@
+rule build_table:
+    input:
+        runs_of_budget,
+        published="bbgm/published/{table}.csv",
+    output:
+        csv=report(
+            f"{OUT}/tables/{{table}}.csv",
+            caption="../report/table.rst",
+            category="Tables",
+            labels={"table": "{table}", "budget": "{budget}"},
+        ),
+        tex=f"{OUT}/tables/{{table}}.tex",
+    log:
+        f"{LOGS}/build_table/{{table}}.log",
+    conda:
+        "bbgm"
+    shell:
+        "bbgm table {wildcards.table} --budget {wildcards.budget} > {log} 2>&1"
