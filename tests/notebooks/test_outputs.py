@@ -1,0 +1,45 @@
+"""Every notebook runs, and the outputs tagged ``nbval-check-output`` are the stored ones."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+NOTEBOOKS = sorted((HERE.parents[1] / "notebooks").glob("*.ipynb"))
+
+
+def check(notebook: Path, results: Path) -> subprocess.CompletedProcess[str]:
+    """Run a notebook in this environment and compare its outputs; its runs go to a folder of their own."""
+    flags = ["--nbval-lax", "--nbval-current-env", "--nbval-sanitize-with", str(HERE / "sanitize.cfg")]
+    # The options of pyproject.toml are for this project's own tests.
+    plain = ["-p", "no:cacheprovider", "-p", "no:xdist", "-c", os.devnull, "--rootdir", str(notebook.parent)]
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *plain, *flags, str(notebook)],
+        env={**os.environ, "BBGM_RESULTS": str(results)},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("results")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_stored_outputs(notebook: Path, results: Path) -> None:
+    result = check(notebook, results)
+    assert result.returncode == 0, result.stdout[-6000:] + result.stderr[-2000:]
+
+
+def test_wrong_notebook_fails(results: Path) -> None:
+    result = check(HERE / "wrong.ipynb", results)
+    assert result.returncode == 1, result.stdout + result.stderr
+    assert "96.8" in result.stdout
+    assert "97.5" in result.stdout

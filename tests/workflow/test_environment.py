@@ -1,0 +1,69 @@
+"""One set of packages: requirements.txt, environment.yml, pyproject.toml and the Makefile agree."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+CONDA_NAMES = {"pytorch": "torch"}
+"""conda-forge's name of a package where it differs from the one in requirements.txt."""
+CONDA_ONLY = {"python", "pip", "setuptools", "cxx-compiler", "doctest"}
+"""What requirements.txt cannot name: interpreter, compiler, a C++ header."""
+
+
+def pinned(lines: list[str]) -> dict[str, str]:
+    """Names and versions of ``name==version`` lines (conda: one equals sign)."""
+    pins = {}
+    for line in lines:
+        name, version = re.fullmatch(r"([\w.-]+)={1,2}([\w.]+)", line).groups()  # type: ignore[union-attr]
+        pins[canonicalize_name(CONDA_NAMES.get(name, name))] = version
+    return pins
+
+
+def requirements(project: Path) -> dict[str, str]:
+    lines = (line.strip() for line in (project / "requirements.txt").read_text().splitlines())
+    return pinned([line for line in lines if line and not line.startswith("#")])
+
+
+def conda(project: Path) -> dict[str, str]:
+    dependencies = yaml.safe_load((project / "environment.yml").read_text())["dependencies"]
+    plain = [item for item in dependencies if isinstance(item, str) and item.split("=")[0] not in CONDA_ONLY]
+    pip = next(item["pip"] for item in dependencies if isinstance(item, dict))
+    return pinned(plain + pip)
+
+
+def project_table(project: Path) -> dict[str, object]:
+    return tomllib.loads((project / "pyproject.toml").read_text())["project"]  # type: ignore[no-any-return]
+
+
+def test_conda_environment_is_requirements_and_the_parity_reference(project: Path) -> None:
+    parity = conda(project)
+    assert parity.pop("torch-spline-conv")
+    assert parity == requirements(project)
+
+
+def test_pins_satisfy_the_declared_bounds(project: Path) -> None:
+    table = project_table(project)
+    pins = conda(project)
+    extras = [line for lines in table["optional-dependencies"].values() for line in lines]  # type: ignore[attr-defined]
+    for line in [*table["dependencies"], *extras]:  # type: ignore[misc]
+        requirement = Requirement(line)
+        if requirement.name != "bbgm-solver":
+            assert pins[canonicalize_name(requirement.name)] in requirement.specifier, line
+
+
+def test_makefile_builds_the_listed_parity_reference(project: Path) -> None:
+    version = re.search(r"^SPLINE_VERSION := (\S+)$", (project / "Makefile").read_text(), re.MULTILINE)
+    assert version
+    assert version[1] == conda(project)["torch-spline-conv"]
+
+
+def test_citation_and_package_name_one_version(project: Path) -> None:
+    import bbgm
+
+    citation = yaml.safe_load((project / "CITATION.cff").read_text())
+    assert citation["version"] == bbgm.__version__ == project_table(project)["version"]
+    assert citation["preferred-citation"]["title"].startswith("Deep Graph Matching via Blackbox Differentiation")

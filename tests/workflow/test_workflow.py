@@ -1,0 +1,98 @@
+"""The Snakemake workflow: lint, every budget's plan, and a real run of the smallest one."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BUDGETS = ["smoke", "demo", "willow", "paper"]
+NEEDED = ["Snakefile", "config", "workflow", "profiles", "notebooks", "bbgm/published", "figures"]
+SMOKE = ["--cores", "2", "--config", "budget=smoke"]
+
+
+@pytest.fixture(scope="module")
+def checkout(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkout of the workflow's files without any result."""
+    folder = tmp_path_factory.mktemp("checkout")
+    for name in NEEDED:
+        source = project / name
+        if source.is_dir():
+            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns(".*", "__pycache__", *BUDGETS))
+        else:
+            shutil.copy(source, folder / name)
+    for budget in BUDGETS:
+        assert (folder / f"config/budgets/{budget}.yaml").exists()
+    return folder
+
+
+def snakemake(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run Snakemake in a checkout, its results inside it."""
+    environment = {key: value for key, value in os.environ.items() if key not in ("BBGM_RESULTS", "OMP_NUM_THREADS")}
+    return subprocess.run(
+        [sys.executable, "-m", "snakemake", *arguments],
+        cwd=folder,
+        env={**environment, "BBGM_ROOT": str(folder), "BBGM_CACHE": str(folder / "cache")},
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+    )
+
+
+def succeed(folder: Path, *arguments: str) -> str:
+    result = snakemake(folder, *arguments)
+    output = result.stdout + result.stderr
+    assert result.returncode == 0, output[-8000:]
+    return output
+
+
+def test_lint_is_clean(checkout: Path) -> None:
+    assert "Congratulations" in succeed(checkout, "--lint")
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+def test_every_budget_has_a_plan(checkout: Path, budget: str) -> None:
+    plan = succeed(checkout, "--dry-run", "--config", f"budget={budget}")
+    assert "train_run" in plan
+    assert f"results/{budget}/tables/Willow.csv" in plan
+
+
+@pytest.mark.parametrize(
+    ("setting", "named"), [("budget=huge", "huge"), ("experiments=[bbgm_typo]", "bbgm_typo"), ("bugdet=demo", "bugdet")]
+)
+def test_wrong_configuration_is_named(checkout: Path, setting: str, named: str) -> None:
+    result = snakemake(checkout, "--dry-run", "--config", setting)
+    assert result.returncode != 0
+    assert named in result.stdout + result.stderr
+    assert "Traceback" not in result.stdout + result.stderr
+
+
+@pytest.mark.slow
+def test_smoke_run_is_complete_idempotent_and_keeps_finished_runs(checkout: Path) -> None:
+    succeed(checkout, *SMOKE)
+    for name in ("tables/Willow.csv", "tables/Willow.tex", "notebooks/00_start_here.ipynb", "notebooks/08_willow.ipynb"):
+        assert (checkout / "results/smoke" / name).stat().st_size > 0
+    for figure in (checkout / "figures/smoke").glob("*.pdf"):
+        assert figure.with_suffix(".png").exists()
+    run = checkout / "results/smoke/willow/intersection/bbgm/seed0"
+    for name in ("config.yaml", "history.csv", "metrics.json", "predictions.npz", "model.safetensors", "run.ipynb"):
+        assert (run / name).stat().st_size > 0
+    assert json.loads((run / "metrics.json").read_text())["seed"] == 0
+
+    assert "Nothing to be done" in succeed(checkout, *SMOKE)
+
+    # Prose of the training notebook changes: it is executed again, but the finished run is loaded, not trained.
+    before = {name: (run / name).stat().st_mtime_ns for name in ("metrics.json", "model.safetensors", "history.csv")}
+    notebook = checkout / "notebooks/04_training.ipynb"
+    content = json.loads(notebook.read_text())
+    prose = next(cell for cell in content["cells"] if cell["cell_type"] == "markdown")
+    prose["source"] = ["Another sentence."]
+    notebook.write_text(json.dumps(content))
+    assert "train_run" in succeed(checkout, *SMOKE)
+    assert {name: (run / name).stat().st_mtime_ns for name in before} == before
+    executed = json.loads((run / "run.ipynb").read_text())
+    assert any("Another sentence." in "".join(cell["source"]) for cell in executed["cells"])
