@@ -73,7 +73,7 @@ class RunRecord:
         """One row an iteration."""
         import pandas as pd
 
-        return pd.read_csv(self.folder / "history.csv", float_precision="round_trip")
+        return pd.read_csv(self.folder / "history.csv")
 
     @cached_property
     def predictions(self) -> list[Prediction]:
@@ -176,7 +176,7 @@ def read_predictions(path: Path) -> list[Prediction]:
         ValueError: the file is truncated or is something else.
     """
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
             columns = {name: arrays[name] for name in arrays.files}
         bounds = {key: np.cumsum(columns[key])[:-1] for key in ("n1", "n2")}
         ragged = {name: np.split(columns[name], bounds["n2" if name == "kept2" else "n1"]) for name in _RAGGED}

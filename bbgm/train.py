@@ -13,7 +13,7 @@ import torch
 
 from bbgm import machine
 from bbgm.atomic import remove_leftovers
-from bbgm.checkpoint import Checkpoints, History, write_model
+from bbgm.checkpoint import Checkpoints, History, read_model, write_model
 from bbgm.config import OptimiserConfig, RunConfig
 from bbgm.data import open_dataset
 from bbgm.data.keypoints import Dataset
@@ -84,6 +84,27 @@ def _make(config: RunConfig, folder: Path, show_progress: bool) -> None:
     write_predictions(folder / "predictions.npz", evaluation.predictions)
     write_json(folder / "metrics.json", _summary(config, dataset, history, evaluation, device))
     checkpoints.clear()
+
+
+def load_matcher(record: RunRecord) -> Matcher:
+    """The trained network of a run, in evaluation mode.
+
+    Raises:
+        ValueError: the stored parameters do not fit the configuration.
+    """
+    matcher = make_matcher(record.config)
+    read_model(record.folder / "model.safetensors", matcher)
+    return matcher.to(machine.device()).eval()
+
+
+def evaluate_run(record: RunRecord, pairs_per_class: int | None = None, progress: bool = True) -> Evaluation:
+    """Evaluate a trained run again, on its own test pairs or another number of them; nothing is written."""
+    protocol = record.config.protocol
+    if pairs_per_class is not None:
+        protocol = protocol.model_copy(update={"test_pairs_per_class": pairs_per_class})
+    dataset = open_dataset(record.config.data, protocol)
+    with _reproducible(record.config.threads):
+        return evaluate(load_matcher(record), dataset, protocol, progress)
 
 
 def learning_rate_factor(epoch: int, optimiser: OptimiserConfig) -> float:

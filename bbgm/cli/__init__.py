@@ -1,0 +1,55 @@
+"""The command ``bbgm``. Only what a subcommand needs is imported, so that ``bbgm --help`` is instant."""
+
+import argparse
+import logging
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from bbgm import __version__
+from bbgm.cli import data, runs, solver
+
+GROUPS = (runs, data, solver)
+"""Each adds its subcommands; a new group is a module with ``add_commands``."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Reports a wrong argument in one line, like every other error."""
+
+    def error(self, message: str) -> Any:
+        self.exit(2, f"bbgm: error: {message} (see '{self.prog} --help')\n")
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser with all subcommands; each sets ``command``, a function of the parsed arguments."""
+    parser = _Parser(prog="bbgm", description="BB-GM: deep graph matching with a blackbox-differentiated solver.")
+    parser.add_argument("--version", action="version", version=f"bbgm {__version__}")
+    parser.add_argument("--debug", action="store_true", help="show where an error comes from")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for group in GROUPS:
+        group.add_commands(commands)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Returns:
+        Exit status: 0, or 2 after an error, which is one line on stderr.
+    """
+    options = make_parser().parse_args(arguments)
+    logging.basicConfig(format="bbgm: %(message)s", level=logging.INFO, stream=sys.stderr)
+    try:
+        options.command(options)
+    except KeyboardInterrupt:
+        print("bbgm: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader of our output has gone, e.g. 'head'
+        sys.stderr.close()
+        return 1
+    except (ValueError, OSError, ImportError) as error:
+        if options.debug:
+            raise
+        print("bbgm: error:", " ".join(str(error).split()), file=sys.stderr)
+        return 2
+    return 0

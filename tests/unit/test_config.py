@@ -1,0 +1,107 @@
+"""Configurations: every budget and experiment is valid, and what is not says so."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from pydantic import ValidationError
+
+from bbgm.config import load_run, make_run, overlay, read_yaml
+
+CONFIG = Path(__file__).resolve().parents[2] / "config"
+BUDGETS = sorted(path.stem for path in (CONFIG / "budgets").glob("*.yaml"))
+METHODS = sorted(path.stem for path in (CONFIG / "experiments").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+@pytest.mark.parametrize("method", METHODS)
+def test_every_combination_is_valid_and_comes_back_from_yaml(method: str, budget: str) -> None:
+    config = load_run(method, budget, 5)
+    again = make_run(yaml.safe_load(config.to_yaml()))
+    assert again == config
+    assert again.hash() == config.hash()
+    assert config.folder == Path(budget, "willow", "intersection", method, "seed5")
+
+
+def test_the_experiment_lies_over_the_budget() -> None:
+    assert load_run("bbgm_untrained", "demo", 0).optimiser.epochs == 0
+    assert load_run("bbgm_untrained", "demo", 0).network == load_run("bbgm", "demo", 0).network
+    assert load_run("bbgm", "demo", 0, optimiser={"batch_size": 3}).optimiser.batch_size == 3
+    assert overlay({"a": {"b": 1, "c": 2}, "d": 3}, {"a": {"b": 4}, "d": {"e": 5}}) == {
+        "a": {"b": 4, "c": 2},
+        "d": {"e": 5},
+    }
+
+
+def test_the_willow_budget_is_the_papers_protocol() -> None:
+    """Two epochs of 100 iterations of 8 pairs, halved after one; lambda 80, margin 1 (paper Sec. 4)."""
+    config = load_run("bbgm", "willow", 0)
+    settings = config.optimiser
+    assert (settings.epochs, settings.iterations_per_epoch, settings.batch_size) == (2, 100, 8)
+    assert (settings.learning_rate, settings.backbone_factor, settings.milestones, settings.decay) == (
+        2e-3,
+        0.01,
+        (1,),
+        0.5,
+    )
+    assert (config.solver.lambda_, config.solver.margin) == (80, 1)
+    assert (config.protocol.train_per_class, config.protocol.test_pairs_per_class) == (20, 1000)
+
+
+def test_hash_is_of_what_changes_a_number() -> None:
+    config = load_run("bbgm", "smoke", 0)
+    assert config.hash() == config.model_copy(update={"title": "other"}).hash()
+    others = [
+        load_run("bbgm", "smoke", 1),
+        load_run("bbgm", "smoke", 0, solver={"lambda": 79.0}),
+        load_run("bbgm", "smoke", 0, data={"classes": ["Car"]}),
+        load_run("bbgm", "smoke", 0, threads=1),
+    ]
+    assert len({config.hash(), *(other.hash() for other in others)}) == 5
+
+
+def test_frozen() -> None:
+    config = load_run("bbgm", "smoke", 0)
+    with pytest.raises(ValidationError, match="frozen"):
+        config.seed = 1  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"solver": {"lamda": 80}}, r"solver\.lamda: Extra inputs are not permitted"),
+        ({"solver": {"lambda": 0}}, r"solver\.lambda: Input should be greater than 0 \(given: 0\)"),
+        ({"optimiser": {"epochs": -1}}, r"optimiser\.epochs: .*greater than or equal to 0 \(given: -1\)"),
+        (
+            {"network": {"backbone": "resnet"}},
+            r"network\.backbone: .*'vgg16_bn', 'vgg16' or 'small' \(given: 'resnet'\)",
+        ),
+        ({"data": {"dataset": "imagenet"}}, r"data\.dataset: .*'willow' \(given: 'imagenet'\)"),
+    ],
+)
+def test_errors_name_the_key_the_value_and_what_is_allowed(change: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=r"smoke\.yaml with bbgm\.yaml is not valid:\n  " + message):
+        load_run("bbgm", "smoke", 0, **change)
+
+
+def test_all_wrong_keys_are_reported_at_once() -> None:
+    with pytest.raises(ValueError, match="method: Field required") as caught:
+        make_run({"seed": -1})
+    for name in ("title", "budget", "seed"):
+        assert f"  {name}: " in str(caught.value)
+
+
+def test_unknown_files_list_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"'huge' is not one of .*'demo', .*'smoke', 'willow'"):
+        load_run("bbgm", "huge", 0)
+    with pytest.raises(ValueError, match=r"'sgd' is not one of \['bbgm', 'bbgm_untrained'"):
+        load_run("sgd", "demo", 0)
+
+
+@pytest.mark.parametrize(("text", "message"), [("a: [", "not valid YAML"), ("- 1", "mapping .* not a list")])
+def test_broken_yaml(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "x.yaml").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read_yaml(tmp_path / "x.yaml")
+    (tmp_path / "empty.yaml").touch()
+    assert read_yaml(tmp_path / "empty.yaml") == {}
