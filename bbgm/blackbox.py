@@ -1,0 +1,248 @@
+"""The solver as a differentiable layer (paper Alg. 1, after Vlastelica et al., ICLR 2020), and the loss it descends on.
+
+Forward, the solver runs once: y(w) = (v, e) minimises w . y over the matchings y, where w = (c^v, c^e). Backward, it runs
+once more on w_lambda = w + lambda dL/dy, and the gradient that w gets is (y(w_lambda) - y(w)) / lambda (Eq. (GM-grad);
+Eq. (BB-grad) writes dL/dy on its left, dL/dw is meant). That is the gradient of the interpolation f_lambda below.
+
+1. lambda acts on the gradient of the loss as it comes in. With a loss that is a mean over a batch of B pairs, the costs of
+   a pair change by lambda / B: the paper's lambda = 80 with 8 pairs means +-10. Another B means another effect.
+2. The vertex costs and the edge costs both get a gradient, also where the loss depends on v alone.
+3. An instance whose gradient is zero is not solved again: w_lambda = w, so its gradient is exactly zero.
+4. All instances of a batch go to the CPU together, and to the solver together. Costs are float64 there.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+Solution = tuple[np.ndarray, np.ndarray]
+"""v (n1, n2) and e (E1, E2), float64 with values 0 and 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """One graph matching problem as NumPy arrays (paper Eq. (GM-problem)).
+
+    Attributes:
+        unary: c^v, (n1, n2).
+        quadratic: c^e, (E1, E2).
+        edges1, edges2: (E1, 2) and (E2, 2), directed edges.
+    """
+
+    unary: np.ndarray
+    quadratic: np.ndarray
+    edges1: np.ndarray
+    edges2: np.ndarray
+
+    def solution(self, assignment: np.ndarray) -> Solution:
+        """The indicators of a matching: v from the assignment (n1,), -1 = unmatched, and e, which v determines.
+
+        e = 1 for an edge i -> i' and an edge j -> j' where i is matched with j and i' with j'.
+        """
+        v = np.zeros(self.unary.shape)
+        rows = np.flatnonzero(assignment >= 0)
+        v[rows, assignment[rows]] = 1.0
+        (i1, j1), (i2, j2) = self.edges1.T, self.edges2.T
+        return v, v[np.ix_(i1, i2)] * v[np.ix_(j1, j2)]
+
+    def cost(self, solution: Solution) -> float:
+        """w . y, the objective."""
+        return float((self.unary * solution[0]).sum() + (self.quadratic * solution[1]).sum())
+
+    def plus(self, gradient: Solution, scale: float) -> "Instance":
+        """The instance with the costs w + scale * gradient."""
+        v, e = gradient
+        return Instance(self.unary + scale * v, self.quadratic + scale * e, self.edges1, self.edges2)
+
+
+Solver = Callable[[Sequence[Instance]], list[np.ndarray]]
+"""From instances to assignments (n1,) int32, -1 = unmatched."""
+
+
+def compiled_solver(method: str, **options: Any) -> Solver:
+    """A method of our solver, on all cores of the process; results do not depend on their number.
+
+    Args:
+        method: "best", "dual" (the paper's) or "exact".
+        options: of `bbgm_solver.solve_batch`.
+    """
+    import bbgm_solver
+
+    def solve(instances: Sequence[Instance]) -> list[np.ndarray]:
+        problems = [bbgm_solver.Problem(x.unary, x.edges1, x.edges2, x.quadratic) for x in instances]
+        return [result.assignment for result in bbgm_solver.solve_batch(problems, method=method, **options)]
+
+    return solve
+
+
+SOLVERS: dict[str, Callable[[], Solver]] = {
+    "best": lambda: compiled_solver("best"),
+    "dual": lambda: compiled_solver("dual"),
+    "exact": lambda: compiled_solver("exact"),
+}
+"""By the name in ``solver.method``. A new one is a function from instances to assignments, named here."""
+
+
+def make_solver(method: str) -> "TimedSolver":
+    """The solver that a configuration names.
+
+    Raises:
+        ValueError: no such solver.
+    """
+    if method not in SOLVERS:
+        raise ValueError(f"solver.method {method!r} is not one of {sorted(SOLVERS)}")
+    return TimedSolver(SOLVERS[method]())
+
+
+class TimedSolver:
+    """A solver that knows how long it has worked, and on how many instances."""
+
+    def __init__(self, solver: Solver) -> None:
+        self.solver, self.seconds, self.instances = solver, 0.0, 0
+
+    def __call__(self, instances: Sequence[Instance]) -> list[np.ndarray]:
+        """Solve, and count."""
+        start = perf_counter()
+        assignments = self.solver(instances) if instances else []
+        self.seconds += perf_counter() - start
+        self.instances += len(instances)
+        return assignments
+
+
+class _Layer(torch.autograd.Function):
+    """Alg. 1 on the costs of a batch, laid out in one vector: all unary costs, then all quadratic costs."""
+
+    @staticmethod
+    def forward(ctx: Any, costs: Tensor, layout: "_Layout", lambda_: float, solver: Solver) -> Tensor:
+        instances = layout.instances(costs)
+        solutions = [x.solution(a) for x, a in zip(instances, solver(instances), strict=True)]
+        ctx.instances, ctx.solutions, ctx.layout, ctx.lambda_, ctx.solver = (
+            instances,
+            solutions,
+            layout,
+            lambda_,
+            solver,
+        )
+        return layout.join(solutions, costs)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None, None]:
+        gradients = ctx.layout.split(gradient)
+        instances: list[Instance] = ctx.instances
+        changed = [b for b, (dv, de) in enumerate(gradients) if dv.any() or de.any()]
+        perturbed = [instances[b].plus(gradients[b], ctx.lambda_) for b in changed]
+        result = [(np.zeros_like(v), np.zeros_like(e)) for v, e in ctx.solutions]
+        for b, instance, assignment in zip(changed, perturbed, ctx.solver(perturbed), strict=True):
+            (v, e), (v_lambda, e_lambda) = ctx.solutions[b], instance.solution(assignment)
+            result[b] = (v_lambda - v) / ctx.lambda_, (e_lambda - e) / ctx.lambda_
+        return ctx.layout.join(result, gradient), None, None, None
+
+
+@dataclass(frozen=True, eq=False)
+class _Layout:
+    """Where the arrays of a batch lie in one vector."""
+
+    shapes: list[tuple[tuple[int, int], tuple[int, int]]]
+    edges: list[tuple[np.ndarray, np.ndarray]]
+
+    def split(self, vector: Tensor) -> list[Solution]:
+        """The parts of a vector, as float64 arrays; one transfer."""
+        values = vector.detach().to("cpu", torch.float64).numpy()
+        shapes = [unary for unary, _ in self.shapes] + [quadratic for _, quadratic in self.shapes]
+        parts = np.split(values, np.cumsum([rows * columns for rows, columns in shapes])[:-1])
+        arrays = [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
+        return list(zip(arrays[: len(self.shapes)], arrays[len(self.shapes) :], strict=True))
+
+    def join(self, solutions: list[Solution], like: Tensor) -> Tensor:
+        """The vector of these parts, with the type and the device of another."""
+        parts = [v.ravel() for v, _ in solutions] + [e.ravel() for _, e in solutions]
+        return torch.from_numpy(np.concatenate(parts)).to(like.device, like.dtype)
+
+    def instances(self, costs: Tensor) -> list[Instance]:
+        """The problems that a vector of costs makes."""
+        return [Instance(u, q, *edges) for (u, q), edges in zip(self.split(costs), self.edges, strict=True)]
+
+
+def match_graphs(
+    unary: Sequence[Tensor],
+    quadratic: Sequence[Tensor],
+    edges1: Sequence[np.ndarray],
+    edges2: Sequence[np.ndarray],
+    *,
+    lambda_: float,
+    method: str | Solver = "best",
+) -> tuple[list[Tensor], list[Tensor]]:
+    """Match a batch of graph pairs; differentiable in the costs (Alg. 1).
+
+    Args:
+        unary: c^v of each pair, (n1, n2); minimised, so negative costs attract.
+        quadratic: c^e of each pair, (E1, E2).
+        edges1, edges2: directed edges of each pair's graphs, (E1, 2) and (E2, 2).
+        lambda_: range of the interpolation, on the scale of costs / gradient.
+        method: a name in `SOLVERS`, or a solver.
+
+    Returns:
+        v (n1, n2) and e (E1, E2) of each pair, 0 or 1, in the type of the costs.
+
+    Raises:
+        ValueError: lists of different lengths, no such method, lambda not positive, or costs that the solver refuses (NaN).
+    """
+    if not len(unary) == len(quadratic) == len(edges1) == len(edges2) or not unary:
+        lengths = [len(unary), len(quadratic), len(edges1), len(edges2)]
+        raise ValueError(f"unary, quadratic, edges1 and edges2 need one entry for each of B >= 1 pairs, not {lengths}")
+    if not lambda_ > 0:
+        raise ValueError(f"lambda must be positive, not {lambda_}")
+    solver = make_solver(method) if isinstance(method, str) else method
+    shapes = [((u.shape[0], u.shape[1]), (q.shape[0], q.shape[1])) for u, q in zip(unary, quadratic, strict=True)]
+    layout = _Layout(shapes, list(zip(edges1, edges2, strict=True)))
+    costs = torch.cat([part.reshape(-1) for part in (*unary, *quadratic)])
+    result: Tensor = _Layer.apply(costs, layout, lambda_, solver)
+    sizes = [part.numel() for part in (*unary, *quadratic)]
+    parts = [part.view_as(cost) for part, cost in zip(result.split(sizes), (*unary, *quadratic), strict=True)]
+    return parts[: len(unary)], parts[len(unary) :]
+
+
+def interpolated_loss(
+    instances: Sequence[Instance],
+    gradients: Sequence[Solution],
+    constant: float | Sequence[float],
+    lambda_: float,
+    solver: str | Solver = "best",
+) -> np.ndarray:
+    """f_lambda(w) of each instance, for a loss L(y) = constant + gradient . y, as the Hamming distance is.
+
+    f_lambda(w) = L(y_lambda) - (w . y - w . y_lambda) / lambda, with y = argmin w . y and y_lambda = argmin w_lambda . y
+                = constant + (min_y w_lambda . y - min_y w . y) / lambda,   w_lambda = w + lambda gradient.
+
+    The last form does not depend on which minimum a solver takes. It is continuous and piecewise linear in w, tends to
+    L(y(w)) for lambda -> 0, and its gradient, where it has one, is what `match_graphs` returns.
+
+    Args:
+        instances: the problems, with costs w.
+        gradients: dL/dv (n1, n2) and dL/de (E1, E2) of each.
+        constant: L at y = 0, of all or of each.
+        lambda_: range of the interpolation.
+        solver: a name in `SOLVERS`, or a solver.
+
+    Returns:
+        (B,) float64.
+    """
+    solve = make_solver(solver) if isinstance(solver, str) else solver
+    perturbed = [x.plus(gradient, lambda_) for x, gradient in zip(instances, gradients, strict=True)]
+    both = [*instances, *perturbed]
+    costs = np.array([x.cost(x.solution(a)) for x, a in zip(both, solve(both), strict=True)])
+    smallest, smallest_perturbed = costs[: len(instances)], costs[len(instances) :]
+    return np.asarray(constant, dtype=np.float64) + (smallest_perturbed - smallest) / lambda_
+
+
+def hamming_gradient(truth: np.ndarray, instance: Instance, batch: int = 1) -> tuple[Solution, float]:
+    """dL/dy and L(0) of the Hamming distance to v* (n1, n2), divided by a batch size: what `interpolated_loss` takes."""
+    true = truth.astype(np.float64)
+    return ((1 - 2 * true) / batch, np.zeros_like(instance.quadratic)), float(true.sum()) / batch

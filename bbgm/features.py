@@ -1,0 +1,127 @@
+"""Features of a frozen backbone, computed once for each image and kept on disk.
+
+A file holds the features of one image; its name is a hash of all that they depend on: the bytes of the image file, what
+is cut out of it, the keypoints, the backbone with all its weights, and `PREPROCESSING`. So a cache never has to be emptied.
+Any number of processes may share it: files appear whole, and two that compute the same one write the same numbers.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from bbgm.atomic import atomic_write
+from bbgm.backbone import Backbone, keypoint_features, normalise
+from bbgm.data.keypoints import FRAME, KeypointImage
+from bbgm.progress import progress
+from bbgm.weights import fingerprint
+
+PREPROCESSING = 1
+"""Version of crop, normalisation and interpolation: raise it when one of them changes its numbers."""
+
+Features = tuple[Tensor, Tensor]
+"""Keypoint features (K, C), one row for each of an image's keypoints, and the global vector (Cg,)."""
+
+
+def compute_features(backbone: Backbone, images: Sequence[KeypointImage]) -> list[Features]:
+    """Features of images at all their keypoints, in one pass through the backbone, on its device."""
+    if not images:
+        return []
+    device = next(backbone.parameters()).device
+    crops = torch.from_numpy(np.stack([image.crop() for image in images])).to(device)
+    maps, pooled = backbone(normalise(crops))
+    counts = [len(image.xy) for image in images]
+    index = torch.repeat_interleave(torch.arange(len(images)), torch.tensor(counts)).to(device)
+    xy = torch.from_numpy(np.concatenate([image.xy for image in images])).to(device, torch.float32)
+    nodes = keypoint_features(maps, index, xy, FRAME)
+    return list(zip(nodes.split(counts), pooled, strict=True))
+
+
+class FeatureCache:
+    """Features of a frozen backbone on disk and in memory.
+
+    Args:
+        backbone: frozen; its weights must not change from now on.
+        name: of the backbone, for the files' folder.
+        root: the cache's folder; None keeps features in memory only.
+        memory: bytes of features to keep in memory at most.
+    """
+
+    def __init__(self, backbone: Backbone, name: str, root: Path | None, memory: int = 2**30) -> None:
+        self._backbone, self._memory = backbone, memory
+        self._weights = fingerprint(backbone)
+        self._folder = root / "features" / f"{name}-{self._weights[:8]}" if root else None
+        self._held: dict[str, Features] = {}
+        self._bytes = 0
+
+    def features(self, image: KeypointImage) -> Features:
+        """Keypoint features (K, C) and global vector (Cg,) of one image: float32, on the CPU."""
+        return self.features_of([image])[0]
+
+    def features_of(self, images: Sequence[KeypointImage]) -> list[Features]:
+        """Features of several images: float32, on the CPU.
+
+        What is not there is computed one image after another, because float sums depend on the size of a batch and an
+        image's features shall not depend on which others are missing.
+        """
+        result = {image.image_id: self._lookup(image) for image in images}
+        missing = {image.image_id: image for image in images if result[image.image_id] is None}
+        if missing:
+            for image in progress(list(missing.values()), "image features", enabled=len(missing) > 8):
+                result[image.image_id] = self._compute(image)
+        return [found for image in images if (found := result[image.image_id]) is not None]
+
+    def _lookup(self, image: KeypointImage) -> Features | None:
+        held = self._held.get(image.image_id)
+        if held is None and self._folder and (held := _read(self._path(image))):
+            self._hold(image, held)
+        return held
+
+    def _compute(self, image: KeypointImage) -> Features:
+        with torch.no_grad():
+            nodes, pooled = (part.float().cpu() for part in compute_features(self._backbone, [image])[0])
+        if self._folder:
+            _write(self._path(image), nodes, pooled)
+        self._hold(image, (nodes, pooled))
+        return nodes, pooled
+
+    def _hold(self, image: KeypointImage, features: Features) -> None:
+        size = sum(part.nbytes for part in features)
+        if self._bytes + size <= self._memory:
+            self._held[image.image_id] = features
+            self._bytes += size
+
+    def _path(self, image: KeypointImage) -> Path:
+        assert self._folder is not None
+        digest = hashlib.sha256(image.path.read_bytes())
+        digest.update(np.ascontiguousarray(image.xy, dtype="<f8"))
+        # The names' order is the rows' order. The identifier tells apart objects that are cut out of one file.
+        digest.update(json.dumps([PREPROCESSING, self._weights, image.image_id, image.names, image.size]).encode())
+        return self._folder / f"{digest.hexdigest()}.safetensors"
+
+
+def _checksum(nodes: Tensor, pooled: Tensor) -> str:
+    return hashlib.sha256(nodes.numpy().tobytes() + pooled.numpy().tobytes()).hexdigest()
+
+
+def _write(path: Path, nodes: Tensor, pooled: Tensor) -> None:
+    tensors = {"nodes": nodes.contiguous(), "global": pooled.contiguous()}
+    with atomic_write(path) as file:
+        file.write(save(tensors, metadata={"sha256": _checksum(nodes, pooled)}))
+
+
+def _read(path: Path) -> Features | None:
+    """The features in a file; None if it is not there, or broken, so that it is computed again."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            nodes, pooled = file.get_tensor("nodes"), file.get_tensor("global")
+            expected = (file.metadata() or {}).get("sha256")
+    except (FileNotFoundError, SafetensorError, OSError):
+        return None
+    return (nodes, pooled) if _checksum(nodes, pooled) == expected else None

@@ -1,0 +1,52 @@
+"""Loss and cost margin of training (paper Sec. 3.3, 'Cost Margin', and Sec. 3.5)."""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+
+def hamming_loss(match: Sequence[Tensor], truth: Sequence[Tensor]) -> Tensor:
+    """Hamming distance between matchings, L(v) = v (1 - v*) + v* (1 - v) (paper Sec. 3.5).
+
+    Args:
+        match: for each pair of a batch the solver's indicator v, (n1, n2); or one padded tensor (B, n1, n2).
+        truth: for each pair the true v*, of the same shape.
+
+    Returns:
+        Scalar: disagreeing entries of each pair, summed, averaged over the batch.
+
+    Raises:
+        ValueError: the numbers of pairs differ, or there is none, or two shapes differ.
+    """
+    if len(match) != len(truth) or len(match) == 0:
+        raise ValueError(f"need as many matchings as truths, and one at least, not {len(match)} and {len(truth)}")
+    total = match[0].new_zeros(())
+    for v, true in zip(match, truth, strict=True):
+        if v.shape != true.shape:
+            raise ValueError(f"matching of shape {tuple(v.shape)} but truth of shape {tuple(true.shape)}")
+        true = true.to(v.dtype)
+        total = total + (v * (1 - true) + true * (1 - v)).sum()
+    return total / len(match)
+
+
+LOSSES: dict[str, Callable[[Sequence[Tensor], Sequence[Tensor]], Tensor]] = {"hamming": hamming_loss}
+
+
+def add_margin(unary: Tensor, truth: Tensor, alpha: float) -> Tensor:
+    """Unary costs with alpha added where the true matching v* is 1 (paper Eq. (margin)), for training only.
+
+    Args:
+        unary: (n1, n2) or (B, n1, n2).
+        truth: v*, of the same shape, bool or 0/1.
+        alpha: in units of the costs.
+    """
+    return unary + alpha * truth.to(unary.dtype)
+
+
+def batch_accuracy(match: Sequence[Tensor], truth: Sequence[Tensor]) -> float:
+    """Share of the true matches (of all pairs together) that were found; 1 where there are none."""
+    with torch.no_grad():
+        found = sum(float((v * true.to(v.dtype)).sum()) for v, true in zip(match, truth, strict=True))
+        true_matches = sum(float(true.sum()) for true in truth)
+    return found / true_matches if true_matches else 1.0

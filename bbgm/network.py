@@ -1,0 +1,264 @@
+"""BB-GM (paper Sec. 3.5): visual features, geometric refinement, and the combinatorial instance that the solver gets.
+
+    images -> backbone -> features at keypoints, global vector -> SplineCNN -> affinities -> costs c^v, c^e -> solver
+
+An instance's edges come from the Delaunay triangulation of the kept keypoints, in the order of the image's list. So a graph
+does not depend on how a pair shuffles its keypoints, and each distinct graph is refined once for all pairs that it is in.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from bbgm.affinity import AFFINITIES, global_features
+from bbgm.backbone import make_backbone
+from bbgm.blackbox import Instance, make_solver, match_graphs
+from bbgm.config import RunConfig
+from bbgm.data.keypoints import FRAME, KeypointImage
+from bbgm.data.pairs import KeypointPair
+from bbgm.features import FeatureCache, Features, compute_features
+from bbgm.graph import Graph, delaunay_graph, pseudo_coordinates
+from bbgm.losses import add_margin, batch_accuracy, hamming_loss
+from bbgm.matcher import Matcher
+from bbgm.paths import cache_root
+from bbgm.spline import SplineConv, SplinePlan
+
+__all__ = ["BBGM", "MATCHERS", "Matcher", "PairCosts", "SplineCNN", "make_matcher"]
+
+PAIRS, GRAPHS, IMAGES = 256, 64, 16
+"""How many of each are computed at once: bounds the memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class PairCosts:
+    """The combinatorial instance of a pair, in the order of its kept keypoints; costs are minimised.
+
+    Attributes:
+        unary: c^v, (n1, n2).
+        quadratic: c^e, (E1, E2).
+        graph1, graph2: nodes and directed edges. Without quadratic costs there are no edges.
+    """
+
+    unary: Tensor
+    quadratic: Tensor
+    graph1: Graph
+    graph2: Graph
+
+    def instance(self) -> Instance:
+        """The same for a solver, in float64."""
+        unary, quadratic = (part.detach().cpu().double().numpy() for part in (self.unary, self.quadratic))
+        return Instance(unary, quadratic, self.graph1.edges, self.graph2.edges)
+
+
+class SplineCNN(nn.Module):
+    """Geometric refinement: x + weight * SplineConv(ReLU(SplineConv(x))), maxima over the neighbours, C -> C -> C."""
+
+    def __init__(self, channels: int, weight: float) -> None:
+        super().__init__()
+        self.weight = weight
+        self.first, self.second = SplineConv(channels, channels), SplineConv(channels, channels)
+
+    def forward(self, x: Tensor, graphs: Sequence[Graph]) -> Tensor:
+        """Refine the features (N, C) of the nodes of several graphs, one graph after another."""
+        starts = np.cumsum([0] + [len(graph.xy) for graph in graphs])
+        edge_index = np.concatenate([g.edge_index + start for g, start in zip(graphs, starts, strict=False)], axis=1)
+        pseudo = torch.from_numpy(np.concatenate([pseudo_coordinates(graph, FRAME) for graph in graphs])).to(x)
+        plan = SplinePlan.make(len(x), torch.from_numpy(edge_index), pseudo, self.first.kernel_size)
+        hidden = F.relu(self.first.apply_plan(x, plan))
+        return x + self.weight * self.second.apply_plan(hidden, plan)
+
+
+class BBGM(Matcher):
+    """The paper's network, with its ablations: fixed affinity, no refinement, unary costs only, frozen backbone.
+
+    Args:
+        config: of the run; `seed` decides the initial parameters, torch's global generator is left as it was.
+    """
+
+    def __init__(self, config: RunConfig) -> None:
+        super().__init__()
+        network, self._settings = config.network, config.solver
+        with _seeded(config.seed):
+            self.backbone = make_backbone(network)
+            channels, global_channels = self.backbone.node_channels, 2 * self.backbone.global_channels
+            affinity = AFFINITIES[network.affinity]
+            self.refinement = SplineCNN(channels, network.refine_weight) if network.refine else None
+            self.vertex_affinity = affinity(channels, global_channels)
+            self.edge_affinity = affinity(channels, global_channels) if network.quadratic else None
+        self.solver = make_solver(config.solver.method)
+        self._backbone_name = network.backbone
+        self._cache: FeatureCache | None = None
+        self.register_load_state_dict_post_hook(lambda module, keys: module._forget())
+
+    @property
+    def solver_seconds(self) -> float:
+        """Time spent in the solver so far, forward and backward, s."""
+        return self.solver.seconds
+
+    def costs(self, pairs: Sequence[KeypointPair]) -> list[PairCosts]:
+        """The instances of pairs, without margin; differentiable."""
+        result = []
+        for unary, quadratic, graphs in self._batches(pairs):
+            for u, q, (graph1, graph2) in zip(unary, quadratic, graphs, strict=True):
+                sizes = len(graph1.xy), len(graph2.xy), graph1.edge_index.shape[1], graph2.edge_index.shape[1]
+                result.append(PairCosts(u[: sizes[0], : sizes[1]], q[: sizes[2], : sizes[3]], graph1, graph2))
+        return result
+
+    def loss(self, pairs: Sequence[KeypointPair]) -> Tensor:
+        """Hamming distance of the matchings to the true ones, averaged over the batch, with the cost margin."""
+        costs = self.costs(pairs)
+        truth = [
+            torch.from_numpy(pair.truth_matrix).to(cost.unary.device) for pair, cost in zip(pairs, costs, strict=True)
+        ]
+        unary = [add_margin(cost.unary, true, self._settings.margin) for cost, true in zip(costs, truth, strict=True)]
+        match, _ = match_graphs(
+            unary,
+            [cost.quadratic for cost in costs],
+            [cost.graph1.edges for cost in costs],
+            [cost.graph2.edges for cost in costs],
+            lambda_=self._settings.lambda_,
+            method=self.solver,
+        )
+        self.batch_accuracy = batch_accuracy(match, truth)
+        return hamming_loss(match, truth)
+
+    @torch.no_grad()
+    def predict(self, pairs: Sequence[KeypointPair]) -> list[np.ndarray]:
+        """See `Matcher.predict`. Put the network into evaluation mode before."""
+        result: list[np.ndarray] = []
+        for unary, quadratic, graphs in self._batches(pairs):
+            u, q = unary.cpu().numpy(), quadratic.cpu().numpy()
+            instances = [
+                Instance(u[b, : len(g1.xy), : len(g2.xy)], q[b, : len(g1.edges), : len(g2.edges)], g1.edges, g2.edges)
+                for b, (g1, g2) in enumerate(graphs)
+            ]
+            result += self.solver(instances)
+        return result
+
+    def parameter_groups(self, lr: float, backbone_factor: float) -> list[dict[str, Any]]:
+        """See `Matcher.parameter_groups`; the backbone learns at ``backbone_factor * lr``, or not at all if frozen."""
+        backbone = [p for p in self.backbone.parameters() if p.requires_grad]
+        head = [p for name, p in self.named_parameters() if not name.startswith("backbone.")]
+        groups = [
+            {"name": "head", "params": head, "lr": lr},
+            {"name": "backbone", "params": backbone, "lr": backbone_factor * lr},
+        ]
+        return [group for group in groups if group["params"]]
+
+    def _batches(self, pairs: Sequence[KeypointPair]) -> Iterator[tuple[Tensor, Tensor, list[tuple[Graph, Graph]]]]:
+        """Costs of a few hundred pairs at a time, filled up to the largest: (P, n1, n2), (P, E1, E2), and the graphs."""
+        images = {image.image_id: image for pair in pairs for image in (pair.source, pair.target)}
+        sides = [(_Side.make(pair.source, pair.kept1), _Side.make(pair.target, pair.kept2)) for pair in pairs]
+        features = dict(zip(images, self._features(list(images.values())), strict=True))
+        graphs = {side.key: side for both in sides for side in both}
+        rows, first_row, canonical = self._refine(list(graphs.values()), images, features)
+        for start in range(0, len(pairs), PAIRS):
+            chunk = sides[start : start + PAIRS]
+            source, target = [one for one, _ in chunk], [two for _, two in chunk]
+            g = global_features(
+                *(torch.stack([features[s.image_id][1] for s in part]).to(rows) for part in (source, target))
+            )
+            graphs1, graphs2 = ([side.graph(canonical[side.key]) for side in part] for part in (source, target))
+            x, y = (_gather(rows, [first_row[side.key] + side.rank for side in part]) for part in (source, target))
+            unary = -self.vertex_affinity(x, y, g)
+            if self.edge_affinity is None:
+                graphs1, graphs2 = ([Graph(g.xy, g.edge_index[:, :0]) for g in part] for part in (graphs1, graphs2))
+                quadratic = unary.new_zeros(len(chunk), 0, 0)
+            else:
+                incidence = (_incidence(part).to(rows) for part in (graphs1, graphs2))
+                # Half, because each undirected edge is there in both directions and is paid twice.
+                quadratic = -0.5 * self.edge_affinity(x, y, g, *incidence)
+            yield unary, quadratic, list(zip(graphs1, graphs2, strict=True))
+
+    def _features(self, images: list[KeypointImage]) -> list[Features]:
+        if self.backbone.frozen:
+            if self._cache is None:
+                self._cache = FeatureCache(self.backbone, self._backbone_name, cache_root())
+            return self._cache.features_of(images)
+        # In training all at once, for the sake of batch norm.
+        step = len(images) if torch.is_grad_enabled() else IMAGES
+        return [f for i in range(0, len(images), step) for f in compute_features(self.backbone, images[i : i + step])]
+
+    def _refine(
+        self, sides: list["_Side"], images: dict[str, KeypointImage], features: dict[str, Features]
+    ) -> tuple[Tensor, dict[Any, int], dict[Any, Graph]]:
+        """Refined features of distinct graphs, one row a node, the first row of each graph, and the graphs."""
+        like = next(self.vertex_affinity.parameters())
+        graphs = [delaunay_graph(images[side.image_id].xy[side.kept]) for side in sides]
+        nodes = [features[side.image_id][0][torch.from_numpy(side.kept)].to(like) for side in sides]
+        starts = np.cumsum([0] + [len(part) for part in nodes])
+        rows = []
+        for i in range(0, len(sides), GRAPHS):
+            x = torch.cat(nodes[i : i + GRAPHS])
+            rows.append(x if self.refinement is None else self.refinement(x, graphs[i : i + GRAPHS]))
+        keys = [side.key for side in sides]
+        return torch.cat(rows), dict(zip(keys, starts.tolist(), strict=False)), dict(zip(keys, graphs, strict=True))
+
+    def _forget(self) -> None:
+        self._cache = None  # other weights, other features
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """One image of a pair: its kept keypoints sorted, and where each of the pair's keypoints is among them."""
+
+    image_id: str
+    kept: np.ndarray
+    rank: np.ndarray
+
+    @classmethod
+    def make(cls, image: KeypointImage, kept: np.ndarray) -> "_Side":
+        order = np.sort(kept)
+        return cls(image.image_id, order, np.searchsorted(order, kept))
+
+    @property
+    def key(self) -> tuple[str, bytes]:
+        """Equal for equal graphs."""
+        return self.image_id, self.kept.tobytes()
+
+    def graph(self, canonical: Graph) -> Graph:
+        """The sorted keypoints' graph with its nodes in the pair's order; the edges keep theirs."""
+        place = np.argsort(self.rank)
+        return Graph(canonical.xy[self.rank], place[canonical.edge_index])
+
+
+def _gather(rows: Tensor, index: list[np.ndarray]) -> Tensor:
+    """Rows of several lists, filled up with zeros: (P, longest, C)."""
+    padded = np.full((len(index), max(map(len, index))), len(rows))
+    for line, entries in zip(padded, index, strict=True):
+        line[: len(entries)] = entries
+    filled = F.pad(rows, (0, 0, 0, 1))
+    return filled.index_select(0, torch.from_numpy(padded.ravel()).to(rows.device)).view(*padded.shape, rows.shape[1])
+
+
+def _incidence(graphs: list[Graph]) -> Tensor:
+    """Incidence matrices (P, E, n), +1 at an edge's source and -1 at its target, filled up with zeros."""
+    matrices = np.zeros((len(graphs), max(g.edge_index.shape[1] for g in graphs), max(len(g.xy) for g in graphs)))
+    for matrix, graph in zip(matrices, graphs, strict=True):
+        edges = np.arange(graph.edge_index.shape[1])
+        matrix[edges, graph.edge_index[0]] = 1
+        matrix[edges, graph.edge_index[1]] = -1
+    return torch.from_numpy(matrices)
+
+
+@contextmanager
+def _seeded(seed: int) -> Iterator[None]:
+    """Seed torch's CPU generator within the block, and put it back afterwards."""
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        yield
+
+
+MATCHERS: dict[str, Callable[[RunConfig], Matcher]] = {}
+"""Methods that are not BB-GM with other settings, by the name of their configuration."""
+
+
+def make_matcher(config: RunConfig) -> Matcher:
+    """The network of a run, on the CPU; its initial parameters depend on the configuration and its seed only."""
+    return MATCHERS.get(config.method, BBGM)(config)

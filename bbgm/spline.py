@@ -1,0 +1,256 @@
+"""SplineCNN layer (Fey et al., CVPR 2018; paper Sec. 3.5, 'Geometric Feature Refinement').
+
+The kernel is a function of an edge's relative coordinates u in [0, 1]^2: a product of linear B-splines through K x K
+weight matrices, so each edge uses the four matrices around its u:
+
+    x'_i = max_{j in N(i)} sum_{s=1..4} b_s(u_ji) W_{k_s(u_ji)}^T x_j  +  W_root^T x_i  +  bias
+
+Differences from torch_geometric's SplineConv, whose numbers and parameter layout it shares:
+
+1. A node is multiplied only by the matrices that one of its edges uses, one matrix product per matrix; then four rows an
+   edge are gathered. (The reference multiplies each edge by each of its four matrices, on a CPU without a fast product.)
+2. No atomic scatter: sums and maxima run over rows in a fixed order, so equal inputs give equal bits.
+3. Where several edges attain a maximum, the first of them takes the gradient.
+4. Coordinates get no gradient, and those outside of [0, 1] are an error.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+Aggregation = Literal["max", "mean", "sum"]
+
+
+@dataclass(frozen=True)
+class SplinePlan:
+    """Which products a graph needs, and where their results go.
+
+    A "pair" is a (matrix, source node) that some edge uses; P pairs, in the order of the matrices, then nodes.
+
+    Attributes:
+        pair_node: (P,), the node of each pair.
+        segments: (matrix, first pair, last pair + 1), for each matrix in use.
+        pair: (E, 4), the pairs whose products make up an edge's message.
+        basis: (E, 4), their weights b_s, at least 0, with sum 1.
+        incoming: (N, D), the edges into each node in their order, filled up with the number E; D the largest degree.
+    """
+
+    pair_node: Tensor
+    segments: tuple[tuple[int, int, int], ...]
+    pair: Tensor
+    basis: Tensor
+    incoming: Tensor
+
+    @classmethod
+    def make(cls, nodes: int, edge_index: Tensor, pseudo: Tensor, kernel_size: int) -> "SplinePlan":
+        """Plan for a graph of that many nodes. Sorting happens on the CPU; the result lies where ``pseudo`` does.
+
+        Args:
+            nodes: N.
+            edge_index: (2, E) int64, sources above targets.
+            pseudo: (E, 2) in [0, 1].
+            kernel_size: K, matrices a side.
+        """
+        device, dtype = pseudo.device, pseudo.dtype
+        edge_index, pseudo = edge_index.cpu(), pseudo.detach().cpu().double()
+        _check(nodes, edge_index, pseudo)
+        source, target = edge_index
+        place = pseudo * (kernel_size - 1)
+        corner = torch.tensor([[0, 0], [1, 0], [0, 1], [1, 1]])
+        # The last interval is closed, so that u = 1 lies in it.
+        knot = place.floor().clamp(max=kernel_size - 2).long()[:, None] + corner  # (E, 4, 2)
+        basis = (1 - (place[:, None] - knot).abs()).prod(dim=2)
+        matrix = knot[:, :, 0] + kernel_size * knot[:, :, 1]
+        unique, pair = torch.unique(matrix * nodes + source[:, None], return_inverse=True)
+        pair_matrix, pair_node = unique.div(max(nodes, 1), rounding_mode="floor"), unique.remainder(max(nodes, 1))
+        used, counts = torch.unique_consecutive(pair_matrix, return_counts=True)
+        stops = counts.cumsum(0)
+        segments = tuple(zip(used.tolist(), (stops - counts).tolist(), stops.tolist(), strict=True))
+
+        degree = torch.bincount(target, minlength=nodes)
+        order = torch.argsort(target, stable=True)
+        rank = torch.arange(len(target)) - (degree.cumsum(0) - degree)[target[order]]
+        incoming = torch.full((nodes, int(degree.max()) if len(target) else 0), len(target))
+        incoming[target[order], rank] = order
+        return cls(pair_node.to(device), segments, pair.to(device), basis.to(device, dtype), incoming.to(device))
+
+
+def _check(nodes: int, edge_index: Tensor, pseudo: Tensor) -> None:
+    if edge_index.ndim != 2 or edge_index.shape[0] != 2 or pseudo.shape != (edge_index.shape[1], 2):
+        raise ValueError(
+            f"edge_index must be (2, E) and pseudo (E, 2), not {tuple(edge_index.shape)} and {tuple(pseudo.shape)}"
+        )
+    if edge_index.numel() and not 0 <= int(edge_index.min()) <= int(edge_index.max()) < nodes:
+        raise ValueError(
+            f"edge_index must hold nodes in [0, {nodes}), not {int(edge_index.min())} to {int(edge_index.max())}"
+        )
+    bad = torch.nonzero(~((pseudo >= 0) & (pseudo <= 1)).all(dim=1))
+    if len(bad):
+        edge = int(bad[0])
+        raise ValueError(
+            f"pseudo-coordinates must lie in [0, 1]: those of edge {edge} ({edge_index[0, edge]} -> {edge_index[1, edge]}) "
+            f"are {pseudo[edge].tolist()}; keypoints outside of the frame give such values"
+        )
+
+
+class _SplineAggregation(torch.autograd.Function):
+    """Messages and their aggregation, with the sums of the backward pass in a fixed order too."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, plan: SplinePlan, aggregation: Aggregation) -> Tensor:
+        """From node features (N, in) and matrices (K K, in, out) to (N, out); nodes without edges get 0."""
+        rows = x[plan.pair_node]
+        products = x.new_empty(len(rows), weight.shape[2])
+        for matrix, start, stop in plan.segments:
+            torch.mm(rows[start:stop], weight[matrix], out=products[start:stop])
+        messages = F.embedding_bag(plan.pair, products, per_sample_weights=plan.basis, mode="sum")
+        if aggregation == "max":
+            result, chosen = _first_maximum(messages, plan.incoming)
+        else:
+            degree = (plan.incoming < len(plan.pair)).sum(dim=1, keepdim=True)
+            scale = (
+                1 / degree.clamp(min=1).to(x.dtype) if aggregation == "mean" else torch.ones_like(degree, dtype=x.dtype)
+            )
+            filled = torch.cat([messages, messages.new_zeros(1, messages.shape[1])])
+            result, chosen = filled[plan.incoming].sum(dim=1) * scale, scale
+        ctx.plan, ctx.aggregation = plan, aggregation
+        ctx.save_for_backward(rows, weight, chosen)
+        return result
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, None, None]:
+        """Gradients for x and weight."""
+        plan: SplinePlan = ctx.plan
+        rows, weight, chosen = ctx.saved_tensors
+        edges, pairs = len(plan.pair), len(plan.pair_node)
+        messages = gradient.new_zeros(edges + 1, gradient.shape[1])  # the last row takes what belongs to no edge
+        if ctx.aggregation == "max":
+            messages.scatter_(0, chosen, gradient)
+        else:
+            # Each edge enters one node, so no row but the last is written twice.
+            messages[plan.incoming.flatten()] = (gradient * chosen).repeat_interleave(plan.incoming.shape[1], dim=0)
+        # The transpose of the forward sum: for each pair its edges, weighted.
+        flat = plan.pair.flatten()
+        order = torch.argsort(flat, stable=True)
+        products = _sum_rows(messages, order // 4, flat[order], pairs, plan.basis.flatten()[order])
+
+        grad_x = grad_weight = None
+        if ctx.needs_input_grad[0]:
+            grad_rows = torch.empty_like(rows)
+            for matrix, start, stop in plan.segments:
+                torch.mm(products[start:stop], weight[matrix].T, out=grad_rows[start:stop])
+            order = torch.argsort(plan.pair_node, stable=True)
+            grad_x = _sum_rows(grad_rows, order, plan.pair_node[order], len(gradient))
+        if ctx.needs_input_grad[1]:
+            grad_weight = torch.empty_like(weight)
+            unused = set(range(len(weight))).difference(matrix for matrix, _, _ in plan.segments)
+            for matrix in unused:
+                grad_weight[matrix].zero_()
+            for matrix, start, stop in plan.segments:
+                torch.mm(rows[start:stop].T, products[start:stop], out=grad_weight[matrix])
+        return grad_x, grad_weight, None, None
+
+
+def _first_maximum(messages: Tensor, incoming: Tensor) -> tuple[Tensor, Tensor]:
+    """Largest message (N, C) into each node, and the edge (N, C) that it came by; 0 and the number E without an edge."""
+    nodes, edges = len(incoming), len(messages)
+    best = messages.new_full((nodes, messages.shape[1]), -torch.inf)
+    edge = torch.full_like(best, edges, dtype=torch.int64)
+    filled = torch.cat([messages, messages.new_full((1, messages.shape[1]), -torch.inf)])
+    for column in incoming.T:
+        candidate = filled[column]
+        better = candidate > best
+        best = torch.where(better, candidate, best)
+        edge = torch.where(better, column[:, None], edge)
+    return best.masked_fill(edge == edges, 0), edge
+
+
+def _sum_rows(rows: Tensor, index: Tensor, group: Tensor, groups: int, weight: Tensor | None = None) -> Tensor:
+    """Sums (groups, C) of ``rows[index]``, weighted, within equal values of ``group``, which is sorted."""
+    offsets = torch.searchsorted(group, torch.arange(groups, device=group.device))
+    if len(index) == 0:
+        return rows.new_zeros(groups, rows.shape[1])
+    return F.embedding_bag(index, rows, offsets, per_sample_weights=weight, mode="sum")
+
+
+class SplineConv(nn.Module):
+    """The layer; see the module's docstring for the equation.
+
+    Args:
+        in_channels, out_channels: of the node features.
+        dim: dimension of the pseudo-coordinates; 2 is what there is.
+        kernel_size: K, matrices a side; K K in all.
+        aggr: "max" as in the paper, "mean" or "sum".
+        root_weight: add the node's own feature times a matrix of its own.
+        bias: add a learned constant.
+
+    Attributes:
+        weight: (K K, in, out); the matrix of knot (a, b) has index a + K b.
+
+    Raises:
+        ValueError: a dimension, size or aggregation that is not supported.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        dim: int = 2,
+        kernel_size: int = 5,
+        aggr: Aggregation = "max",
+        root_weight: bool = True,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        if dim != 2:
+            raise ValueError(f"dim {dim} is not supported: pseudo-coordinates are positions in the image, dim = 2")
+        if kernel_size < 2:
+            raise ValueError(f"kernel_size {kernel_size} is less than 2, what linear splines need")
+        if aggr not in ("max", "mean", "sum"):
+            raise ValueError(f"aggr {aggr!r} is not one of ['max', 'mean', 'sum']")
+        self.kernel_size, self.aggr = kernel_size, aggr
+        self.weight = nn.Parameter(torch.empty(kernel_size**2, in_channels, out_channels))
+        self.lin = nn.Linear(in_channels, out_channels, bias=False) if root_weight else None
+        self.bias = nn.Parameter(torch.empty(out_channels)) if bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Uniform as in torch_geometric: +-1 / sqrt(K K in) for the kernel, +-1 / sqrt(in) for the root, bias 0."""
+        matrices, channels, _ = self.weight.shape
+        nn.init.uniform_(self.weight, -((matrices * channels) ** -0.5), (matrices * channels) ** -0.5)
+        if self.lin is not None:
+            nn.init.uniform_(self.lin.weight, -(channels**-0.5), channels**-0.5)
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
+
+    def forward(self, x: Tensor, edge_index: Tensor, pseudo: Tensor) -> Tensor:
+        """Apply the layer to a graph, or to the disjoint union of several.
+
+        Args:
+            x: (N, in).
+            edge_index: (2, E) int64, sources above targets.
+            pseudo: (E, 2) in [0, 1], dtype of ``x``.
+
+        Returns:
+            (N, out).
+
+        Raises:
+            ValueError: wrong shapes, an edge of a node that is not there, or a coordinate outside of [0, 1].
+        """
+        return self.apply_plan(x, SplinePlan.make(len(x), edge_index, pseudo.to(x.dtype), self.kernel_size))
+
+    def apply_plan(self, x: Tensor, plan: SplinePlan) -> Tensor:
+        """Apply the layer to the graph of a plan, which several layers can share."""
+        result = x.new_zeros(len(x), self.weight.shape[2])
+        if len(plan.pair):
+            result = _SplineAggregation.apply(x, self.weight, plan, self.aggr)
+        if self.lin is not None:
+            result = result + F.linear(x, self.lin.weight, self.bias)
+        elif self.bias is not None:
+            result = result + self.bias
+        return result

@@ -1,0 +1,108 @@
+"""Pretrained weights of a backbone: found, read, and checked tensor by tensor."""
+
+import hashlib
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor, nn
+from torchvision.models import VGG16_BN_Weights, VGG16_Weights, WeightsEnum
+
+from bbgm.paths import weights_root
+
+IMAGENET: dict[str, WeightsEnum] = {"vgg16_bn": VGG16_BN_Weights.IMAGENET1K_V1, "vgg16": VGG16_Weights.IMAGENET1K_V1}
+"""torchvision's weights of each backbone."""
+
+
+def load_weights(backbone: nn.Module, name: str, weights: str) -> None:
+    """Copy pretrained weights into a backbone.
+
+    Args:
+        backbone: its parameters and buffers are overwritten.
+        name: of the backbone, a key of `IMAGENET` if the weights are "imagenet".
+        weights: "imagenet", or the name of a .safetensors file below ``BBGM_WEIGHTS``.
+
+    Raises:
+        FileNotFoundError: no such file, or it cannot be downloaded.
+        ValueError: the file is broken, or a tensor is missing, unknown or of another shape.
+    """
+    path = imagenet_file(name) if weights == "imagenet" else weights_root() / weights
+    found = _read(path)
+    expected = backbone.state_dict()
+    # Classifier layers are none of the backbone's business; the counters of batch norm are not in every file.
+    found = {key: value for key, value in found.items() if key in expected or key.startswith("features.")}
+    missing = [key for key in expected if key not in found and not key.endswith("num_batches_tracked")]
+    unknown = [key for key in found if key not in expected]
+    if missing or unknown:
+        raise ValueError(
+            f"weights {path} do not fit backbone {name}: "
+            + "; ".join(f"{what} {_some(keys)}" for what, keys in (("without", missing), ("unknown", unknown)) if keys)
+            + f". Name another file in network.weights, or another backbone than {name}"
+        )
+    for key, value in found.items():
+        if value.shape != expected[key].shape:
+            raise ValueError(
+                f"weights {path} do not fit backbone {name}: tensor {key} has shape {tuple(value.shape)}, "
+                f"not {tuple(expected[key].shape)}"
+            )
+    backbone.load_state_dict(found, strict=False)
+
+
+def imagenet_file(name: str) -> Path:
+    """Path of torchvision's ImageNet weights: below ``BBGM_WEIGHTS``, in torch's cache, or downloaded into that.
+
+    Raises:
+        FileNotFoundError: it is in neither place and the download fails.
+        ValueError: torchvision has no weights for this backbone.
+    """
+    if name not in IMAGENET:
+        raise ValueError(
+            f"backbone {name!r} has no ImageNet weights (those that have: {sorted(IMAGENET)}): use 'random'"
+        )
+    weights = IMAGENET[name]
+    file = weights.url.rsplit("/", 1)[1]
+    own = weights_root() / file
+    if own.is_file():
+        return own
+    cached = Path(torch.hub.get_dir()) / "checkpoints" / file
+    if not cached.is_file():
+        try:
+            weights.get_state_dict(progress=False, check_hash=True)
+        except (OSError, RuntimeError) as error:
+            raise FileNotFoundError(
+                f"no ImageNet weights for {name}: {file} (about 530 MB) is neither in {own.parent} nor in {cached.parent}, "
+                f"and downloading it from {weights.url} failed ({error}). Put the file into one of these folders, or set "
+                "BBGM_WEIGHTS to the folder that has it, or name a .safetensors file of that folder in network.weights"
+            ) from error
+    return cached
+
+
+def fingerprint(module: nn.Module) -> str:
+    """SHA-256 of all parameters and buffers of a module, names included, as hex digits."""
+    digest = hashlib.sha256()
+    for key, value in module.state_dict().items():
+        digest.update(f"{key} {tuple(value.shape)} {value.dtype}\n".encode())
+        digest.update(value.detach().cpu().contiguous().numpy())
+    return digest.hexdigest()
+
+
+def _read(path: Path) -> dict[str, Tensor]:
+    if not path.is_file():
+        here = sorted(file.name for file in path.parent.glob("*.safetensors"))
+        raise FileNotFoundError(
+            f"no weights file {path} (found there: {here or 'no .safetensors file'}): set BBGM_WEIGHTS to the folder that "
+            "has it, or set network.weights to 'imagenet' or 'random'"
+        )
+    try:
+        if path.suffix == ".safetensors":
+            return load_file(path)
+        tensors: dict[str, Tensor] = torch.load(path, map_location="cpu", weights_only=True)
+        return tensors
+    except (SafetensorError, OSError, RuntimeError, ValueError, EOFError) as error:
+        raise ValueError(f"weights file {path} cannot be read ({error}): it is truncated or of another kind") from error
+
+
+def _some(keys: list[str]) -> str:
+    shown = ", ".join(keys[:3])
+    return shown if len(keys) <= 3 else f"{shown} and {len(keys) - 3} more"
