@@ -16,7 +16,7 @@ CONDA_ONLY = {"python", "pip", "setuptools", "cxx-compiler", "doctest"}
 
 def pinned(lines: list[str]) -> dict[str, str]:
     """Names and versions of ``name==version`` lines (conda: one equals sign)."""
-    pins = {}
+    pins: dict[str, str] = {}
     for line in lines:
         name, version = re.fullmatch(r"([\w.-]+)={1,2}([\w.]+)", line).groups()  # type: ignore[union-attr]
         pins[canonicalize_name(CONDA_NAMES.get(name, name))] = version

@@ -74,7 +74,12 @@ def test_wrong_configuration_is_named(checkout: Path, setting: str, named: str) 
 @pytest.mark.slow
 def test_smoke_run_is_complete_idempotent_and_keeps_finished_runs(checkout: Path) -> None:
     succeed(checkout, *SMOKE)
-    for name in ("tables/Willow.csv", "tables/Willow.tex", "notebooks/00_start_here.ipynb", "notebooks/08_willow.ipynb"):
+    for name in (
+        "tables/Willow.csv",
+        "tables/Willow.tex",
+        "notebooks/00_start_here.ipynb",
+        "notebooks/08_willow.ipynb",
+    ):
         assert (checkout / "results/smoke" / name).stat().st_size > 0
     for figure in (checkout / "figures/smoke").glob("*.pdf"):
         assert figure.with_suffix(".png").exists()
