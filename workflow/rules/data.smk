@@ -6,6 +6,6 @@ rule make_demo_data:
     log:
         f"{LOGS}/make_demo_data.log",
     conda:
-        "bbgm"
+        "../../environment.yml"
     shell:
         "bbgm data demo --budget {wildcards.budget} > {output} 2> {log}"

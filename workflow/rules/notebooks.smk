@@ -14,7 +14,7 @@ rule run_notebook:
     log:
         f"{LOGS}/run_notebook/{{notebook}}.log",
     conda:
-        "bbgm"
+        "../../environment.yml"
     shell:
         "papermill {input.notebook} {output.notebook} --kernel python3 --cwd . --no-progress-bar --log-output"
         " -p budget {wildcards.budget} > {log} 2>&1"

@@ -15,7 +15,7 @@ rule train_run:
     benchmark:
         f"{LOGS}/train_run/{{dataset}}_{{filter}}_{{method}}_seed{{seed}}.tsv"
     conda:
-        "bbgm"
+        "../../environment.yml"
     threads: config["threads"]
     resources:
         gpu=GPUS_OF_A_RUN,

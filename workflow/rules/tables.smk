@@ -13,6 +13,6 @@ rule build_table:
     log:
         f"{LOGS}/build_table/{{table}}.log",
     conda:
-        "bbgm"
+        "../../environment.yml"
     shell:
         "bbgm table {wildcards.table} --budget {wildcards.budget} > {log} 2>&1"
