@@ -2,9 +2,10 @@
 
     sim_ij = softplus(sum_k x_ik a_k y_jk) - 1/2
 
-`GlobalAffinity` computes the coefficients a from the global features g of both images, a = tanh(W g + b); `FixedAffinity`,
-the ablation, learns one vector a. tanh, softplus and 1/2 are the authors' code: the paper speaks of a "one-layer NN".
-Similarities lie in (-1/2, inf); a negative one, from an inner product below -0.43, makes it pay not to match.
+`GlobalAffinity` computes the coefficients a from the global features g of both images, a = tanh(W g + b);
+`FixedAffinity`, the ablation, learns one vector a. tanh, softplus and 1/2 are the authors' code; the paper speaks of a
+"one-layer NN".
+Similarities lie in (-1/2, inf). A negative one, from an inner product below -0.43, makes it pay not to match.
 """
 
 from collections.abc import Callable
@@ -26,9 +27,9 @@ class Affinity(nn.Module):
     ) -> Tensor:
         """Similarities of all nodes, or edges, of a source and a target.
 
-        An edge's feature is the difference of its ends' features, so those of all edges are D X with the incidence matrix
-        D (+1 at the source, -1 at the target). As (D1 X) diag(a) (D2 Y)^T = D1 (X diag(a) Y^T) D2^T, the products of
-        length C are taken for n1 n2 pairs of nodes, not for the many more E1 E2 pairs of edges.
+        An edge's feature is the difference of its ends' features, so those of all edges are D X with the incidence
+        matrix D (+1 at the source, -1 at the target). As (D1 X) diag(a) (D2 Y)^T = D1 (X diag(a) Y^T) D2^T, the
+        products of length C are taken for n1 n2 pairs of nodes, not for the many more E1 E2 pairs of edges.
 
         Args:
             x, y: node features (B, n1, C) and (B, n2, C).

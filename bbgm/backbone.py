@@ -100,8 +100,8 @@ class VGG16BatchNorm(VGG16):
 class SmallCNN(Backbone):
     """A few convolutions that learn from scratch on a CPU, for the demo data.
 
-    Maps of 64 x 32 x 32 and 128 x 16 x 16, global vector 128. Group norm, because it does not depend on the batch and so
-    is the same in training and evaluation. The stem sees 8 x 8 px patches at a stride of 4 px.
+    Maps of 64 x 32 x 32 and 128 x 16 x 16, global vector 128. Group norm, because it does not depend on the batch and
+    so is the same in training and evaluation. The stem sees 8 x 8 px patches at a stride of 4 px.
     """
 
     node_channels, global_channels = 192, 128
@@ -138,7 +138,7 @@ BACKBONES: dict[str, Callable[[], Backbone]] = {"vgg16_bn": VGG16BatchNorm, "vgg
 
 
 def make_backbone(config: NetworkConfig) -> Backbone:
-    """The backbone that a configuration names, with its weights, frozen if asked for. Random ones from torch's generator.
+    """The backbone that a configuration names, with its weights (random ones: from torch's generator), frozen if asked.
 
     Raises:
         ValueError: no such backbone, or weights that do not fit it (the error names the tensor and both shapes).
@@ -161,10 +161,10 @@ def normalise(crops: Tensor) -> Tensor:
 
 
 def keypoint_features(maps: list[Tensor], image: Tensor, xy: Tensor, frame: float = 256.0) -> Tensor:
-    """Features at keypoints: each map's vectors, normalised to length 1, bilinearly interpolated, one map after another.
+    """Features at keypoints: each map's vectors, normalised to length 1 and bilinearly interpolated, side by side.
 
-    The maps cover the frame in cells of step = frame / w px with their centres at (i + 1/2) step. Outside of the centres
-    the border cell counts alone. An interpolated vector has length <= 1; a cell of zeros stays zero.
+    The maps cover the frame in cells of step = frame / w px with their centres at (i + 1/2) step. Outside of the
+    centres the border cell counts alone. An interpolated vector has length <= 1; a cell of zeros stays zero.
 
     Args:
         maps: (B, C_m, h, w) each.
@@ -178,7 +178,7 @@ def keypoint_features(maps: list[Tensor], image: Tensor, xy: Tensor, frame: floa
 
 
 def _interpolate(values: Tensor, image: Tensor, xy: Tensor, frame: float) -> Tensor:
-    """Normalise and interpolate one map (B, C, h, w) at N keypoints: (N, C). Only the cells that are used are touched."""
+    """Normalise and interpolate one map (B, C, h, w) at N keypoints: (N, C). Only cells that are used are touched."""
     size = torch.tensor([values.shape[3], values.shape[2]], device=xy.device)
     place = xy * size / frame - 0.5  # in cells: step = frame / size
     corner = torch.tensor([[0, 0], [1, 0], [0, 1], [1, 1]], device=xy.device)
@@ -188,4 +188,4 @@ def _interpolate(values: Tensor, image: Tensor, xy: Tensor, frame: float) -> Ten
     vectors = values.permute(0, 2, 3, 1)[image[:, None], row, column]  # (N, 4, C)
     length = torch.linalg.vector_norm(vectors, dim=2, keepdim=True)
     unit = vectors / length.masked_fill(length == 0, 1)
-    return (weight[:, :, None].to(unit.dtype) * unit).sum(dim=1)
+    return torch.sum(weight[:, :, None].to(unit.dtype) * unit, dim=1)

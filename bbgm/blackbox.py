@@ -1,11 +1,11 @@
-"""The solver as a differentiable layer (paper Alg. 1, after Vlastelica et al., ICLR 2020), and the loss it descends on.
+"""The solver as a differentiable layer (paper Alg. 1, after Vlastelica et al., ICLR 2020), and its loss.
 
-Forward, the solver runs once: y(w) = (v, e) minimises w . y over the matchings y, where w = (c^v, c^e). Backward, it runs
-once more on w_lambda = w + lambda dL/dy, and the gradient that w gets is (y(w_lambda) - y(w)) / lambda (Eq. (GM-grad);
-Eq. (BB-grad) writes dL/dy on its left, dL/dw is meant). That is the gradient of the interpolation f_lambda below.
+Forward, the solver runs once: y(w) = (v, e) minimises w . y over the matchings y, where w = (c^v, c^e). Backward, it
+runs once more on w_lambda = w + lambda dL/dy, and the gradient that w gets is (y(w_lambda) - y(w)) / lambda
+(Eq. (GM-grad); Eq. (BB-grad) has dL/dy on its left, dL/dw is meant). That is the gradient of `interpolated_loss`.
 
-1. lambda acts on the gradient of the loss as it comes in. With a loss that is a mean over a batch of B pairs, the costs of
-   a pair change by lambda / B: the paper's lambda = 80 with 8 pairs means +-10. Another B means another effect.
+1. lambda acts on the gradient of the loss as it comes in. With a loss that is a mean over a batch of B pairs, the costs
+   of a pair change by lambda / B: the paper's lambda = 80 with 8 pairs means +-10. Another B means another effect.
 2. The vertex costs and the edge costs both get a gradient, also where the loss depends on v alone.
 3. An instance whose gradient is zero is not solved again: w_lambda = w, so its gradient is exactly zero.
 4. All instances of a batch go to the CPU together, and to the solver together. Costs are float64 there.
@@ -122,13 +122,8 @@ class _Layer(torch.autograd.Function):
     def forward(ctx: Any, costs: Tensor, layout: "_Layout", lambda_: float, solver: Solver) -> Tensor:
         instances = layout.instances(costs)
         solutions = [x.solution(a) for x, a in zip(instances, solver(instances), strict=True)]
-        ctx.instances, ctx.solutions, ctx.layout, ctx.lambda_, ctx.solver = (
-            instances,
-            solutions,
-            layout,
-            lambda_,
-            solver,
-        )
+        ctx.instances, ctx.solutions, ctx.layout = instances, solutions, layout
+        ctx.lambda_, ctx.solver = lambda_, solver
         return layout.join(solutions, costs)
 
     @staticmethod
@@ -192,7 +187,7 @@ def match_graphs(
         v (n1, n2) and e (E1, E2) of each pair, 0 or 1, in the type of the costs.
 
     Raises:
-        ValueError: lists of different lengths, no such method, lambda not positive, or costs that the solver refuses (NaN).
+        ValueError: lists of different lengths, no such method, lambda not positive, or costs that the solver refuses.
     """
     if not len(unary) == len(quadratic) == len(edges1) == len(edges2) or not unary:
         lengths = [len(unary), len(quadratic), len(edges1), len(edges2)]
@@ -205,7 +200,7 @@ def match_graphs(
     costs = torch.cat([part.reshape(-1) for part in (*unary, *quadratic)])
     result: Tensor = _Layer.apply(costs, layout, lambda_, solver)
     sizes = [part.numel() for part in (*unary, *quadratic)]
-    parts = [part.view_as(cost) for part, cost in zip(result.split(sizes), (*unary, *quadratic), strict=True)]
+    parts = [part.view_as(cost) for part, cost in zip(torch.split(result, sizes), (*unary, *quadratic), strict=True)]
     return parts[: len(unary)], parts[len(unary) :]
 
 
@@ -218,7 +213,7 @@ def interpolated_loss(
 ) -> np.ndarray:
     """f_lambda(w) of each instance, for a loss L(y) = constant + gradient . y, as the Hamming distance is.
 
-    f_lambda(w) = L(y_lambda) - (w . y - w . y_lambda) / lambda, with y = argmin w . y and y_lambda = argmin w_lambda . y
+    f_lambda(w) = L(y_lambda) - (w . y - w . y_lambda) / lambda,   y = argmin w . y,   y_lambda = argmin w_lambda . y
                 = constant + (min_y w_lambda . y - min_y w . y) / lambda,   w_lambda = w + lambda gradient.
 
     The last form does not depend on which minimum a solver takes. It is continuous and piecewise linear in w, tends to
@@ -239,10 +234,11 @@ def interpolated_loss(
     both = [*instances, *perturbed]
     costs = np.array([x.cost(x.solution(a)) for x, a in zip(both, solve(both), strict=True)])
     smallest, smallest_perturbed = costs[: len(instances)], costs[len(instances) :]
-    return np.asarray(constant, dtype=np.float64) + (smallest_perturbed - smallest) / lambda_
+    loss: np.ndarray = np.asarray(constant) + (smallest_perturbed - smallest) / lambda_
+    return loss
 
 
 def hamming_gradient(truth: np.ndarray, instance: Instance, batch: int = 1) -> tuple[Solution, float]:
-    """dL/dy and L(0) of the Hamming distance to v* (n1, n2), divided by a batch size: what `interpolated_loss` takes."""
+    """dL/dy and L(0) of the Hamming distance to v* (n1, n2), over a batch size: what `interpolated_loss` takes."""
     true = truth.astype(np.float64)
     return ((1 - 2 * true) / batch, np.zeros_like(instance.quadratic)), float(true.sum()) / batch

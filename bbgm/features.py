@@ -1,8 +1,8 @@
 """Features of a frozen backbone, computed once for each image and kept on disk.
 
-A file holds the features of one image; its name is a hash of all that they depend on: the bytes of the image file, what
-is cut out of it, the keypoints, the backbone with all its weights, and `PREPROCESSING`. So a cache never has to be emptied.
-Any number of processes may share it: files appear whole, and two that compute the same one write the same numbers.
+A file holds the features of one image. Its name is a hash of all that they depend on: the bytes of the image file, the
+keypoints, the backbone with all its weights, and `PREPROCESSING`; so a cache never has to be emptied. Any number of
+processes may share it: files appear whole, and two that compute the same one write the same numbers.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ def compute_features(backbone: Backbone, images: Sequence[KeypointImage]) -> lis
     index = torch.repeat_interleave(torch.arange(len(images)), torch.tensor(counts)).to(device)
     xy = torch.from_numpy(np.concatenate([image.xy for image in images])).to(device, torch.float32)
     nodes = keypoint_features(maps, index, xy, FRAME)
-    return list(zip(nodes.split(counts), pooled, strict=True))
+    return list(zip(torch.split(nodes, counts), pooled, strict=True))
 
 
 class FeatureCache:
@@ -100,7 +100,7 @@ class FeatureCache:
     def _path(self, image: KeypointImage) -> Path:
         assert self._folder is not None
         digest = hashlib.sha256(image.path.read_bytes())
-        digest.update(np.ascontiguousarray(image.xy, dtype="<f8"))
+        digest.update(image.xy.astype("<f8").tobytes())
         # The names' order is the rows' order. The identifier tells apart objects that are cut out of one file.
         digest.update(json.dumps([PREPROCESSING, self._weights, image.image_id, image.names, image.size]).encode())
         return self._folder / f"{digest.hexdigest()}.safetensors"

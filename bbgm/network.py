@@ -2,11 +2,11 @@
 
     images -> backbone -> features at keypoints, global vector -> SplineCNN -> affinities -> costs c^v, c^e -> solver
 
-An instance's edges come from the Delaunay triangulation of the kept keypoints, in the order of the image's list. So a graph
-does not depend on how a pair shuffles its keypoints, and each distinct graph is refined once for all pairs that it is in.
+An instance's edges come from the Delaunay triangulation of the kept keypoints, in the order of the image's list. So a
+graph does not depend on how a pair shuffles its keypoints, and each is refined once for all the pairs that it is in.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -94,12 +94,16 @@ class BBGM(Matcher):
         self.solver = make_solver(config.solver.method)
         self._backbone_name = network.backbone
         self._cache: FeatureCache | None = None
-        self.register_load_state_dict_post_hook(lambda module, keys: module._forget())
 
     @property
     def solver_seconds(self) -> float:
         """Time spent in the solver so far, forward and backward, s."""
         return self.solver.seconds
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
+        """As in `nn.Module`; other weights of a frozen backbone give other features."""
+        self._cache = None
+        return super().load_state_dict(state_dict, strict, assign)
 
     def costs(self, pairs: Sequence[KeypointPair]) -> list[PairCosts]:
         """The instances of pairs, without margin; differentiable."""
@@ -113,9 +117,7 @@ class BBGM(Matcher):
     def loss(self, pairs: Sequence[KeypointPair]) -> Tensor:
         """Hamming distance of the matchings to the true ones, averaged over the batch, with the cost margin."""
         costs = self.costs(pairs)
-        truth = [
-            torch.from_numpy(pair.truth_matrix).to(cost.unary.device) for pair, cost in zip(pairs, costs, strict=True)
-        ]
+        truth = [torch.from_numpy(pair.truth_matrix).to(costs[0].unary.device) for pair in pairs]
         unary = [add_margin(cost.unary, true, self._settings.margin) for cost, true in zip(costs, truth, strict=True)]
         match, _ = match_graphs(
             unary,
@@ -152,7 +154,9 @@ class BBGM(Matcher):
         return [group for group in groups if group["params"]]
 
     def _batches(self, pairs: Sequence[KeypointPair]) -> Iterator[tuple[Tensor, Tensor, list[tuple[Graph, Graph]]]]:
-        """Costs of a few hundred pairs at a time, filled up to the largest: (P, n1, n2), (P, E1, E2), and the graphs."""
+        """Costs of some hundred pairs at a time, filled up to the largest: (P, n1, n2), (P, E1, E2), and the graphs."""
+        if not pairs:
+            return
         images = {image.image_id: image for pair in pairs for image in (pair.source, pair.target)}
         sides = [(_Side.make(pair.source, pair.kept1), _Side.make(pair.target, pair.kept2)) for pair in pairs]
         features = dict(zip(images, self._features(list(images.values())), strict=True))
@@ -199,9 +203,6 @@ class BBGM(Matcher):
             rows.append(x if self.refinement is None else self.refinement(x, graphs[i : i + GRAPHS]))
         keys = [side.key for side in sides]
         return torch.cat(rows), dict(zip(keys, starts.tolist(), strict=False)), dict(zip(keys, graphs, strict=True))
-
-    def _forget(self) -> None:
-        self._cache = None  # other weights, other features
 
 
 @dataclass(frozen=True, eq=False)

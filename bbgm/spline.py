@@ -7,8 +7,8 @@ weight matrices, so each edge uses the four matrices around its u:
 
 Differences from torch_geometric's SplineConv, whose numbers and parameter layout it shares:
 
-1. A node is multiplied only by the matrices that one of its edges uses, one matrix product per matrix; then four rows an
-   edge are gathered. (The reference multiplies each edge by each of its four matrices, on a CPU without a fast product.)
+1. A node is multiplied only by the matrices that one of its edges uses, one matrix product per matrix; then four rows
+   an edge are gathered. (The reference multiplies each edge by each of its four, on a CPU without a fast product.)
 2. No atomic scatter: sums and maxima run over rows in a fixed order, so equal inputs give equal bits.
 3. Where several edges attain a maximum, the first of them takes the gradient.
 4. Coordinates get no gradient, and those outside of [0, 1] are an error.
@@ -92,8 +92,8 @@ def _check(nodes: int, edge_index: Tensor, pseudo: Tensor) -> None:
     if len(bad):
         edge = int(bad[0])
         raise ValueError(
-            f"pseudo-coordinates must lie in [0, 1]: those of edge {edge} ({edge_index[0, edge]} -> {edge_index[1, edge]}) "
-            f"are {pseudo[edge].tolist()}; keypoints outside of the frame give such values"
+            f"pseudo-coordinates must lie in [0, 1]: those of edge {edge}, {edge_index[:, edge].tolist()}, are "
+            f"{pseudo[edge].tolist()}; keypoints outside of the frame give such values"
         )
 
 
@@ -112,9 +112,7 @@ class _SplineAggregation(torch.autograd.Function):
             result, chosen = _first_maximum(messages, plan.incoming)
         else:
             degree = (plan.incoming < len(plan.pair)).sum(dim=1, keepdim=True)
-            scale = (
-                1 / degree.clamp(min=1).to(x.dtype) if aggregation == "mean" else torch.ones_like(degree, dtype=x.dtype)
-            )
+            scale = 1 / (degree.clamp(min=1) if aggregation == "mean" else torch.ones_like(degree)).to(x.dtype)
             filled = torch.cat([messages, messages.new_zeros(1, messages.shape[1])])
             result, chosen = filled[plan.incoming].sum(dim=1) * scale, scale
         ctx.plan, ctx.aggregation = plan, aggregation
@@ -157,7 +155,7 @@ class _SplineAggregation(torch.autograd.Function):
 
 
 def _first_maximum(messages: Tensor, incoming: Tensor) -> tuple[Tensor, Tensor]:
-    """Largest message (N, C) into each node, and the edge (N, C) that it came by; 0 and the number E without an edge."""
+    """Largest message (N, C) into each node and the edge (N, C) it came by; 0 and the number E without an edge."""
     nodes, edges = len(incoming), len(messages)
     best = messages.new_full((nodes, messages.shape[1]), -torch.inf)
     edge = torch.full_like(best, edges, dtype=torch.int64)

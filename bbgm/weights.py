@@ -57,24 +57,22 @@ def imagenet_file(name: str) -> Path:
         ValueError: torchvision has no weights for this backbone.
     """
     if name not in IMAGENET:
-        raise ValueError(
-            f"backbone {name!r} has no ImageNet weights (those that have: {sorted(IMAGENET)}): use 'random'"
-        )
-    weights = IMAGENET[name]
-    file = weights.url.rsplit("/", 1)[1]
-    own = weights_root() / file
-    if own.is_file():
-        return own
-    cached = Path(torch.hub.get_dir()) / "checkpoints" / file
-    if not cached.is_file():
-        try:
-            weights.get_state_dict(progress=False, check_hash=True)
-        except (OSError, RuntimeError) as error:
-            raise FileNotFoundError(
-                f"no ImageNet weights for {name}: {file} (about 530 MB) is neither in {own.parent} nor in {cached.parent}, "
-                f"and downloading it from {weights.url} failed ({error}). Put the file into one of these folders, or set "
-                "BBGM_WEIGHTS to the folder that has it, or name a .safetensors file of that folder in network.weights"
-            ) from error
+        raise ValueError(f"no ImageNet weights for backbone {name!r} (only for {sorted(IMAGENET)}): use 'random'")
+    url = str(IMAGENET[name].url)
+    file = url.rsplit("/", 1)[1]
+    own: Path = weights_root() / file
+    cached = Path(str(torch.hub.get_dir())) / "checkpoints" / file
+    for path in (own, cached):
+        if path.is_file():
+            return path
+    try:
+        IMAGENET[name].get_state_dict(progress=False, check_hash=True)
+    except (OSError, RuntimeError) as error:
+        raise FileNotFoundError(
+            f"no ImageNet weights for {name}: {file} (about 530 MB) is neither in {own.parent} nor in {cached.parent}, "
+            f"and downloading it from {url} failed ({error}). Put the file into one of these folders, or set "
+            "BBGM_WEIGHTS to the folder that has it, or name a .safetensors file of that folder in network.weights"
+        ) from error
     return cached
 
 
@@ -91,8 +89,8 @@ def _read(path: Path) -> dict[str, Tensor]:
     if not path.is_file():
         here = sorted(file.name for file in path.parent.glob("*.safetensors"))
         raise FileNotFoundError(
-            f"no weights file {path} (found there: {here or 'no .safetensors file'}): set BBGM_WEIGHTS to the folder that "
-            "has it, or set network.weights to 'imagenet' or 'random'"
+            f"no weights file {path} (found there: {here or 'no .safetensors file'}): set BBGM_WEIGHTS to the folder "
+            "that has it, or set network.weights to 'imagenet' or 'random'"
         )
     try:
         if path.suffix == ".safetensors":
