@@ -1,0 +1,95 @@
+"""Learning curves and one-dimensional sections of the loss."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bbgm.plotting.style import WIDTH, new_figure, styled
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+@styled
+def plot_learning_curves(
+    histories: Mapping[str, Sequence["pd.DataFrame"]], *, window: int = 10, width: float = WIDTH
+) -> "Figure":
+    """Training loss and accuracy against the iteration: mean over the seeds, and a band of one standard deviation.
+
+    Args:
+        histories: for each method the ``history`` of its runs (columns ``iteration, epoch, loss, accuracy``).
+        window: running mean over so many iterations, which evens out the noise of small batches.
+
+    Raises:
+        ValueError: no run with a training step, or runs of one method of different lengths.
+    """
+    trained = {name: [run for run in runs if len(run)] for name, runs in histories.items()}
+    trained = {name: runs for name, runs in trained.items() if runs}
+    if not trained:
+        raise ValueError(f"none of {list(histories)} has a training step: nothing to draw")
+    figure = new_figure(0.42 * width, width)
+    axes = figure.subplots(1, 2, sharex=True)
+    for name, runs in trained.items():
+        lengths = sorted({len(run) for run in runs})
+        if len(lengths) > 1:
+            raise ValueError(f"runs of {name!r} have {lengths} iterations: give runs of one length")
+        iterations = runs[0]["iteration"].to_numpy()
+        for ax, column, factor in zip(axes, ("loss", "accuracy"), (1, 100), strict=True):
+            values = factor * np.stack([_running_mean(run[column].to_numpy(), window) for run in runs])
+            mean = values.mean(axis=0)
+            (line,) = ax.plot(iterations, mean, label=f"{name}, n = {len(runs)}")
+            if len(runs) > 1:
+                spread = values.std(axis=0, ddof=1)
+                ax.fill_between(iterations, mean - spread, mean + spread, color=line.get_color(), alpha=0.2, lw=0)
+    longest = max((runs[0] for runs in trained.values()), key=len)
+    for ax, label in zip(axes, ("Hamming loss of a pair", "training accuracy (%)"), strict=True):
+        for start in longest.loc[longest["epoch"].diff() > 0, "iteration"]:
+            ax.axvline(start - 0.5, color="0.8", linewidth=0.5, zorder=0)
+        ax.set(xlabel="iteration", ylabel=label, xlim=(1, longest["iteration"].iloc[-1]))
+    axes[0].set_ylim(bottom=0)
+    axes[1].set_ylim(top=101)
+    axes[1].legend(loc="lower right")
+    return figure
+
+
+def _running_mean(values: np.ndarray, window: int) -> np.ndarray:
+    """Mean over a centred window, shorter at the ends: as many values as there were."""
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    centres = np.arange(len(values))
+    low = np.maximum(centres - (window - 1) // 2, 0)
+    high = np.minimum(centres + window // 2, len(values) - 1)
+    return np.asarray((sums[high + 1] - sums[low]) / (high - low + 1))
+
+
+@styled
+def plot_loss_section(
+    t: np.ndarray,
+    loss: np.ndarray,
+    interpolations: Mapping[float, np.ndarray],
+    *,
+    xlabel: str = "$t$, costs $w + t\\,d$",
+    width: float = WIDTH,
+) -> "Figure":
+    """The piecewise constant loss along a line of costs, and f_lambda for several lambda (paper Sec. 3.1).
+
+    Args:
+        t: (N,) positions, increasing. loss: (N,) L(y(w + t d)). interpolations: lambda -> (N,) f_lambda.
+
+    Raises:
+        ValueError: the lengths differ.
+    """
+    for name, values in (("loss", loss), *((f"lambda = {lambda_:g}", f) for lambda_, f in interpolations.items())):
+        if np.shape(values) != np.shape(t):
+            raise ValueError(f"{name} has the shape {np.shape(values)}, t has {np.shape(t)}: they must be equal")
+    figure = new_figure(0.45 * width, width)
+    ax = figure.subplots()
+    # Vertical jumps are no part of the function: break the line there.
+    steps = np.where(np.append(np.diff(loss) != 0, False), np.nan, loss)
+    ax.plot(t, steps, color="black", linestyle="-", linewidth=1.8, label="loss, piecewise constant")
+    for lambda_, values in interpolations.items():
+        ax.plot(t, values, label=rf"$f_\lambda$, $\lambda$ = {lambda_:g}")
+    ax.set(xlabel=xlabel, ylabel="Hamming loss", xlim=(t[0], t[-1]))
+    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return figure

@@ -1,0 +1,96 @@
+"""The loss landscape (paper Fig. 2): a two-dimensional section, as surfaces above contours."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bbgm.plotting.style import WIDTH, new_figure, styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+LEVELS = 12
+
+
+@styled
+def plot_loss_landscape(
+    x: np.ndarray,
+    y: np.ndarray,
+    panels: Mapping[str, np.ndarray],
+    *,
+    point: tuple[float, float] | None = None,
+    label: str = "Hamming loss",
+    width: float = WIDTH,
+) -> "Figure":
+    """Draw sections of the loss and its interpolations side by side, on one scale.
+
+    Args:
+        x, y: (X,), (Y,) positions along the two directions, increasing.
+        panels: title -> (Y, X) values, e.g. the loss, f_lambda for a small and for a large lambda.
+        point: marked in the contours, e.g. the costs that the network gave.
+        label: of the values.
+
+    Raises:
+        ValueError: no panel, or values of another shape.
+    """
+    from mpl_toolkits.mplot3d import Axes3D  # noqa: F401  (registers the projection)
+
+    if not panels:
+        raise ValueError("no panel to draw: give at least one")
+    for title, values in panels.items():
+        if np.shape(values) != (len(y), len(x)):
+            raise ValueError(
+                f"panel {title!r} has the shape {np.shape(values)}, not (len(y), len(x)) = {(len(y), len(x))}"
+            )
+    low = min(float(np.min(values)) for values in panels.values())
+    high = max(float(np.max(values)) for values in panels.values())
+    high = high if high > low else low + 1.0  # a constant loss still needs a scale
+    # Placed by hand, in inches: automatic layout leaves wide margins around 3-D axes.
+    left, right, bottom, gap, top = 0.42, 0.62, 0.4, 0.12, 0.2
+    side = (width - left - right - gap * (len(panels) - 1)) / len(panels)
+    height = bottom + 2 * side + gap + top
+    figure = new_figure(height, width)
+    figure.set_layout_engine("none")
+    for k, (title, values) in enumerate(panels.items()):
+        x0 = left + k * (side + gap)
+        upper = (x0 / width, (bottom + side + gap) / height, side / width, side / height)
+        lower = (x0 / width, bottom / height, side / width, side / height)
+        _draw_surface(figure.add_axes(upper, projection="3d"), x, y, values, low, high)
+        figure.text((x0 + side / 2) / width, 1 - 0.5 * top / height, title, ha="center", va="center")
+        ax = figure.add_axes(lower)
+        image = _draw_contours(ax, x, y, values, low, high)
+        ax.set_xlabel("direction 1")
+        if k == 0:
+            ax.set_ylabel("direction 2", labelpad=1)
+        ax.tick_params(labelleft=k == 0)
+        if point is not None:
+            ax.plot(*point, marker="o", markersize=3.5, color="white", markeredgecolor="black", markeredgewidth=0.6)
+    bar = figure.add_axes(((width - right + gap) / width, bottom / height, 0.09 / width, side / height))
+    figure.colorbar(image, cax=bar, label=label)
+    return figure
+
+
+def _draw_contours(ax: "Axes", x: np.ndarray, y: np.ndarray, values: np.ndarray, low: float, high: float) -> Any:
+    """Values as colour on the common scale; lines at levels of the panel's own, so that a flat one shows its shape."""
+    image = ax.pcolormesh(x, y, values, vmin=low, vmax=high, shading="nearest", rasterized=True)
+    if np.ptp(values) > 0:
+        levels = np.linspace(np.min(values), np.max(values), LEVELS)[1:-1]
+        ax.contour(x, y, values, levels, colors="white", linestyles="solid", linewidths=0.4, alpha=0.8)
+    ax.locator_params(nbins=4)
+    return image
+
+
+def _draw_surface(ax: Any, x: np.ndarray, y: np.ndarray, values: np.ndarray, low: float, high: float) -> None:
+    ax.plot_surface(
+        *np.meshgrid(x, y), values, cmap="cividis", vmin=low, vmax=high, rcount=len(y), ccount=len(x),
+        linewidth=0, antialiased=False, rasterized=True,
+    )  # fmt: skip
+    ax.set(zlim=(low, high), xticklabels=[], yticklabels=[], zticklabels=[])
+    ax.set_box_aspect((1, 1, 0.7), zoom=1.08)
+    ax.view_init(elev=35, azim=-60)
+    for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
+        axis.set_pane_color((1, 1, 1, 0))
+        axis.set_tick_params(length=0)
+    ax.grid(False)

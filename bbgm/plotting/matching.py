@@ -1,0 +1,134 @@
+"""Pictures of matchings: two images side by side, right matches green, wrong ones red and dashed (paper Fig. 1)."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bbgm.data.keypoints import FRAME
+from bbgm.data.pairs import KeypointPair
+from bbgm.graph import delaunay_graph
+from bbgm.plotting.style import RIGHT, WIDTH, WRONG, new_figure, styled, write_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+GAP = 16  # px between the two images
+
+
+@styled
+def plot_matching(
+    ax: "Axes", pair: KeypointPair, assignment: np.ndarray, *, edges: bool = False, title: str | None = None
+) -> None:
+    """Draw one matching into ``ax``.
+
+    A keypoint left unmatched is a hollow circle: white where it has no partner, red where it has one.
+
+    Args:
+        assignment: (n1,) integers, index into ``pair.kept2``, -1 = unmatched.
+        edges: also draw the edges of the two Delaunay graphs.
+        title: above the images; default class and number of right matches, e.g. ``Car: 9 of 10``.
+
+    Raises:
+        ValueError: ``assignment`` does not fit the pair.
+    """
+    assignment, truth = np.asarray(assignment), pair.truth
+    if assignment.shape != truth.shape or np.any(assignment < -1) or np.any(assignment >= len(pair.kept2)):
+        raise ValueError(
+            f"assignment {assignment.tolist()} does not fit a pair of {len(pair.kept1)} and {len(pair.kept2)} keypoints"
+        )
+    xy1 = pair.source.xy[pair.kept1]
+    xy2 = pair.target.xy[pair.kept2] + [FRAME + GAP, 0]
+    for image, left in ((pair.source, 0), (pair.target, FRAME + GAP)):
+        ax.imshow(image.crop(), extent=(left, left + FRAME, FRAME, 0), interpolation="antialiased")
+    if edges:
+        for xy in (xy1, xy2):
+            _draw_edges(ax, xy)
+    matched = assignment >= 0
+    for i in np.flatnonzero(matched):
+        _draw_match(ax, xy1[i], xy2[assignment[i]], right=assignment[i] == truth[i])
+    taken = np.isin(np.arange(len(xy2)), assignment)
+    _draw_unmatched(ax, xy1[~matched], truth[~matched] >= 0)
+    _draw_unmatched(ax, xy2[~taken], np.isin(np.flatnonzero(~taken), truth))
+    right, true = int(np.sum(matched & (assignment == truth))), int(np.sum(truth >= 0))
+    ax.set_title(f"{pair.source.cls}: {right} of {true}" if title is None else title, pad=2)
+    ax.set(xlim=(-4, 2 * FRAME + GAP + 4), ylim=(FRAME + 4, -4), aspect="equal")
+    ax.axis("off")
+
+
+def _draw_match(ax: "Axes", start: np.ndarray, end: np.ndarray, right: bool) -> None:
+    from matplotlib.patheffects import Normal, Stroke
+
+    colour, dashes = (RIGHT, "-") if right else (WRONG, (0, (3, 1.2)))
+    # A thin white rim keeps the line visible on any image.
+    rim = [Stroke(linewidth=1.8, foreground="white", alpha=0.8), Normal()]
+    (x1, y1), (x2, y2) = start, end
+    ax.plot(
+        [x1, x2], [y1, y2], color=colour, linestyle=dashes, linewidth=0.9, path_effects=rim, zorder=3 if right else 4
+    )
+    ax.plot(
+        [x1, x2], [y1, y2], color=colour, linestyle="", marker="o" if right else "X", markersize=3.2 if right else 3.8,
+        markeredgecolor="white", markeredgewidth=0.4, zorder=5,
+    )  # fmt: skip
+
+
+def _draw_unmatched(ax: "Axes", xy: np.ndarray, missed: np.ndarray) -> None:
+    for colour, points in (("white", xy[~missed]), (WRONG, xy[missed])):
+        for size, shade in ((1.6, "black"), (0.9, colour)):
+            options: dict[str, Any] = {"markersize": 3.6, "markerfacecolor": "none", "markeredgewidth": size}
+            ax.plot(points[:, 0], points[:, 1], "o", markeredgecolor=shade, linestyle="", zorder=5, **options)
+
+
+def _draw_edges(ax: "Axes", xy: np.ndarray) -> None:
+    from matplotlib.collections import LineCollection
+
+    graph = delaunay_graph(xy)
+    source, target = graph.edge_index[:, graph.edge_index[0] < graph.edge_index[1]]
+    segments = np.stack([xy[source], xy[target]], axis=1)
+    for width, colour in ((1.2, "black"), (0.6, "white")):
+        ax.add_collection(LineCollection(list(segments), colors=colour, linewidths=width, alpha=0.7, zorder=2))
+
+
+@styled
+def plot_matchings(
+    pairs: Sequence[KeypointPair],
+    assignments: Sequence[np.ndarray],
+    *,
+    columns: int = 2,
+    edges: bool = False,
+    titles: Sequence[str] | None = None,
+    width: float = WIDTH,
+) -> "Figure":
+    """A gallery, one matching a cell; arguments as :func:`plot_matching`.
+
+    Raises:
+        ValueError: no pairs, or not as many assignments (or titles) as pairs.
+    """
+    if not pairs or len(pairs) != len(assignments) or (titles is not None and len(titles) != len(pairs)):
+        raise ValueError(
+            f"{len(pairs)} pairs, {len(assignments)} assignments and {'no' if titles is None else len(titles)} titles: "
+            "give at least one pair and the same number of each"
+        )
+    columns = min(columns, len(pairs))
+    rows = -(-len(pairs) // columns)
+    height = rows * (width / columns * (FRAME + 8) / (2 * FRAME + GAP + 8) + 0.16)
+    figure = new_figure(height, width)
+    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    for k, ax in enumerate(axes):
+        if k < len(pairs):
+            title = None if titles is None else titles[k]
+            plot_matching(ax, pairs[k], assignments[k], edges=edges, title=title)
+        else:
+            ax.axis("off")
+    return figure
+
+
+def draw_matching(pair: KeypointPair, assignment: np.ndarray, path: Path, *, edges: bool = False) -> None:
+    """Draw one matching into a PDF or PNG file.
+
+    Raises:
+        ValueError: the file has another suffix, or the assignment does not fit the pair.
+    """
+    write_figure(plot_matchings([pair], [assignment], edges=edges), Path(path))

@@ -1,0 +1,119 @@
+"""Style of the figures, and files that are the same on every run.
+
+Figures are plain ``Figure`` objects, never pyplot's: nothing is registered globally, and importing this module does not
+import matplotlib.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from bbgm.atomic import atomic_path
+from bbgm.paths import project_root
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+WIDTH = 4.8  # in: text width of the paper, 122 mm
+RIGHT, WRONG = (
+    "#009E73",
+    "#D55E00",
+)  # green and red of the paper's matchings, in tints that colour-blind readers tell apart
+NOTEBOOK_DPI = 160
+
+# Without date and program version, or the bytes would differ between runs and between installations.
+METADATA: dict[str, dict[str, Any]] = {
+    ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    ".png": {"Software": None},
+}
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """``figures/bbgm.mplstyle`` over matplotlib's defaults, whatever the user's own settings are.
+
+    Raises:
+        FileNotFoundError: the style sheet is missing, or the working folder is outside the checkout.
+    """
+    from matplotlib import rc_context, rcParamsDefault
+    from matplotlib.style import context
+
+    sheet = project_root() / "figures" / "bbgm.mplstyle"
+    if not sheet.is_file():
+        raise FileNotFoundError(f"style sheet {sheet} is missing: restore it from the repository")
+    settings = {key: value for key, value in rcParamsDefault.items() if not key.startswith(("backend", "interactive"))}
+    with rc_context(settings), context(sheet):
+        yield
+
+
+def styled(function: Callable[P, T]) -> Callable[P, T]:
+    """Draw under :func:`style`."""
+
+    @wraps(function)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> T:
+        with style():
+            return function(*args, **kwargs)
+
+    return wrapper
+
+
+@styled
+def new_figure(height: float, width: float = WIDTH) -> "Figure":
+    """An empty figure in the project's style, sizes in inches. A notebook shows it when it is a cell's last value."""
+    from matplotlib.figure import Figure
+
+    class NotebookFigure(Figure):
+        """Figure that shows itself without pyplot's inline backend."""
+
+        def _repr_png_(self) -> bytes:
+            import io
+
+            buffer = io.BytesIO()
+            with style():
+                _fix_layout(self)
+                self.savefig(buffer, format="png", dpi=NOTEBOOK_DPI, metadata=METADATA[".png"])
+            return buffer.getvalue()
+
+    return NotebookFigure(figsize=(width, height))
+
+
+@styled
+def save_figure(figure: "Figure", stem: Path) -> tuple[Path, Path]:
+    """Write ``stem.pdf`` and ``stem.png``; the same figure gives the same bytes.
+
+    Raises:
+        WriteError: the folder cannot be written to, or the disk is full.
+    """
+    stem = Path(stem)
+    paths = stem.with_name(stem.name + ".pdf"), stem.with_name(stem.name + ".png")
+    for path in paths:
+        write_figure(figure, path)
+    return paths
+
+
+@styled
+def write_figure(figure: "Figure", path: Path) -> None:
+    """Write one file; its suffix chooses PDF or PNG.
+
+    Raises:
+        ValueError: another suffix.
+        WriteError: as :func:`save_figure`.
+    """
+    path = Path(path)
+    if path.suffix not in METADATA:
+        raise ValueError(f"figure {path} has the suffix {path.suffix!r}: use one of {sorted(METADATA)}")
+    _fix_layout(figure)
+    with atomic_path(path) as temporary:
+        figure.savefig(temporary, metadata=METADATA[path.suffix])
+
+
+def _fix_layout(figure: "Figure") -> None:
+    """Lay the figure out once: doing it again for the next file or in a notebook would move things by a fraction."""
+    if figure.get_layout_engine() is not None:
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
