@@ -13,8 +13,8 @@ def car(generator: np.random.Generator, noise: Noise) -> Model:
     """Body, cabin, wheels, lamps; its front is on the right."""
     half = generator.uniform(1.0, 1.15)  # half length
     wide = generator.uniform(0.4, 0.47)
-    wheel = generator.uniform(0.165, 0.195)
-    sill, belt = 0.13, generator.uniform(0.46, 0.56)
+    wheel = generator.uniform(0.16, 0.19)
+    sill, belt = 0.11, generator.uniform(0.48, 0.58)
     hood, boot = belt - generator.uniform(0.0, 0.06), belt - generator.uniform(0.0, 0.06)
     roof = belt + generator.uniform(0.24, 0.34)
     axle_rear, axle_front = -half * generator.uniform(0.56, 0.64), half * generator.uniform(0.58, 0.66)
@@ -47,6 +47,8 @@ def car(generator: np.random.Generator, noise: Noise) -> Model:
         parts.append(superellipsoid((end * (half - 0.02), 0, sill + 0.09), (0.07, wide * 0.95, 0.055), trim, (0.4, 0.35)))
     if generator.random() < 0.35:  # spoiler
         parts.append(superellipsoid((-half + 0.12, 0, boot + 0.1), (0.1, wide * 0.9, 0.02), body, (0.3, 0.3)))
+        for y in (-0.6 * wide, 0.6 * wide):
+            parts.append(superellipsoid((-half + 0.14, y, boot + 0.04), (0.05, 0.015, 0.07), body, (0.3, 0.3)))
     middle = (rear + screen) / 2
     keypoints = np.array([
         (axle_rear, -wide - 0.03, wheel), (axle_front, -wide - 0.03, wheel),
@@ -66,7 +68,7 @@ def _hull(
     top = np.interp(x, [-half, rear, rear + 0.1, screen - 0.1, screen, half], [boot - 0.03, boot, belt, belt, belt - 0.01, hood - 0.05])
     ends = np.clip(np.minimum(x + half, half - x) / 0.1, 0, 1) ** 0.5
     angle = np.linspace(0, 2 * np.pi, 28, endpoint=False) + 0.05
-    y, z = (np.sign(f) * np.abs(f) ** 0.4 for f in (np.cos(angle), np.sin(angle)))
+    y, z = (np.sign(f) * np.abs(f) ** 0.33 for f in (np.cos(angle), np.sin(angle)))
     lower = sill + 0.05 * (1 - ends)
     middle, tall = (top + lower) / 2, (top - lower) / 2 * (0.8 + 0.2 * ends)
     width = wide * (0.82 + 0.18 * ends)
@@ -101,7 +103,7 @@ def _wheel(centre: np.ndarray, radius: float, side: int, rim: Material, spokes: 
     face = -side * 0.062
     parts = [
         revolve(tyre, dark, base=centre, axis="y", n=28, ring=True),
-        revolve([(0, 0), (radius * 1.22, 0), (radius * 1.22, 0.01), (0, 0.01)],
+        revolve([(0, 0), (radius * 1.16, 0), (radius * 1.16, 0.01), (0, 0.01)],
                 Material(plain(BLACK), 0.0), base=centre + [0, -side * 0.052, 0.01], axis="y", n=28),
         revolve([(0, 0), (radius * 0.2, 0), (radius * 0.12, -side * 0.02), (0, -side * 0.025)], rim,
                 base=centre + [0, face, 0], axis="y", n=16),

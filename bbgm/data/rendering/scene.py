@@ -150,7 +150,7 @@ def _openness(sample: np.ndarray, depth: np.ndarray, width: int, height: int) ->
 
 
 def _expose(radiance: np.ndarray, exposure: float) -> np.ndarray:
-    """8-bit picture: filmic shoulder, then the display's gamma."""
-    light = np.maximum(radiance * exposure, 0)
-    shown = light * (1 + light / 4) / (1 + light)  # 0 -> 0, 4 -> 1.6: highlights run out softly
-    return (255 * np.clip(1.15 * shown, 0, 1) ** (1 / 2.2) + 0.5).astype(np.uint8)
+    """8-bit picture: a film's response (Narkowicz' fit of ACES: dark toe, soft highlights), then the display's gamma."""
+    light = np.maximum(radiance.astype(np.float32) * np.float32(0.62 * exposure), 0)
+    shown = light * (2.51 * light + 0.03) / (light * (2.43 * light + 0.59) + 0.14)
+    return (255 * np.clip(shown, 0, 1) ** np.float32(1 / 2.2) + 0.5).astype(np.uint8)
