@@ -14,9 +14,9 @@ from bbgm.progress import progress
 from bbgm.results import Prediction
 
 if TYPE_CHECKING:
-    from bbgm.network import Matcher
+    from bbgm.matcher import Matcher
 
-CHUNK = 250
+CHUNK = 1000
 """Pairs matched at once: many share images, whose features are then computed once."""
 
 

@@ -20,7 +20,8 @@ from bbgm.data.keypoints import Dataset
 from bbgm.data.pairs import sample_training_batch
 from bbgm.evaluate import Evaluation, evaluate
 from bbgm.lock import folder_lock
-from bbgm.network import Matcher, make_matcher
+from bbgm.matcher import Matcher
+from bbgm.network import make_matcher
 from bbgm.progress import progress
 from bbgm.results import (
     FILES,
@@ -213,7 +214,7 @@ def _reproducible(threads: int) -> Iterator[None]:
     """A fixed number of threads and deterministic kernels, since float sums depend on both; undone at the end."""
     before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # asked for by torch on a GPU
-    with torch.random.fork_rng():
+    with torch.random.fork_rng(devices=[]):
         torch.set_num_threads(threads)
         torch.use_deterministic_algorithms(True, warn_only=torch.cuda.is_available())
         try:
