@@ -21,6 +21,7 @@ def plot_table_comparison(table: Table, *, width: float = WIDTH) -> "Figure":
     figure = new_figure(0.5 * width, width)
     ax = figure.subplots()
     places = np.arange(len(table.columns), dtype=float)
+    many = len(table.columns) > 8
     offsets = iter((np.arange(slots) - (slots - 1) / 2) * min(0.16, 0.7 / max(slots, 1)))
     for k, row in enumerate(rows):
         name, setting = row[["method", "setting"]].iloc[0]
@@ -34,12 +35,11 @@ def plot_table_comparison(table: Table, *, width: float = WIDTH) -> "Figure":
             bars = row.loc[deviation, list(table.columns)].astype(float).fillna(0) if deviation in row.index else None
             ax.errorbar(
                 places + next(offsets), values, bars, linestyle="", marker=MARKERS[k % len(MARKERS)], color=f"C{k}",
-                markerfacecolor=face, markeredgewidth=0.8, elinewidth=0.8, capsize=1.5,
+                markerfacecolor=face, markersize=2.4 if many else 4, markeredgewidth=0.7, elinewidth=0.8, capsize=1.5,
                 label=label if kind == "obtained" else f"{name}, published",
             )  # fmt: skip
     ax.axvline(len(table.columns) - 1.5, color="0.7", linewidth=0.6)  # the summary stands apart
-    turned = len(table.columns) > 8
-    ax.set_xticks(places, table.columns, rotation=60 if turned else 0, ha="right" if turned else "center")
+    ax.set_xticks(places, table.columns, rotation=60 if many else 0, ha="right" if many else "center")
     ax.set_xlim(-0.6, len(table.columns) - 0.4)
     ax.set_ylim(top=min(ax.get_ylim()[1], 101.0))
     ax.set_title(table.title)

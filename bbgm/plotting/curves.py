@@ -49,7 +49,7 @@ def plot_learning_curves(
             ax.axvline(start - 0.5, color="0.8", linewidth=0.5, zorder=0)
         ax.set(xlabel="iteration", ylabel=label, xlim=(1, longest["iteration"].iloc[-1]))
     axes[0].set_ylim(bottom=0)
-    axes[1].set_ylim(top=101)
+    axes[1].set_ylim(0, 101)
     axes[1].legend(loc="lower right")
     return figure
 

@@ -29,7 +29,7 @@ def make_table(
 
     For each method: the mean over the runs, their standard deviation (ddof=1), the published row of the same method
     and setting, and obtained minus published, in per cent and points. On demo data only the published summary is shown,
-    since the classes are others.
+    since the images are others.
 
     Args:
         table: the paper's label, a key of ``SPECS``.
@@ -46,9 +46,8 @@ def make_table(
     groups = list(find_runs(spec, budget, results_root or paths.results_root(), methods, seeds).values())
     demo = groups[0][0].config.data.source == "demo"
     classes = [name for name in spec.scores(groups[0][0]) if name != spec.summary]
-    if not demo:
-        classes = [name for name in spec.columns if name in classes]
-    columns = {name: name.lower() if demo else spec.columns[name] for name in classes} | {spec.summary: spec.summary}
+    ordered = sorted(classes, key=lambda name: (list(spec.columns) + classes).index(name))  # the paper's order
+    columns = {name: spec.columns.get(name, name.lower()) for name in ordered} | {spec.summary: spec.summary}
 
     printed = published.load(spec.label)
     rows: list[dict[str, Any]] = []
@@ -155,8 +154,8 @@ def _notes(spec: TableSpec, groups: Sequence[Sequence[RunRecord]], printed: pd.D
         notes.append(f"The paper prints no mean for {spec.label}: the published mean is that of its class entries.")
     if demo:
         notes.append(
-            "The demo data are rendered objects of other classes than the paper's: the published row is there for "
-            "orientation, and the difference says nothing about the reproduction."
+            "The demo data are rendered objects, not the paper's photographs: its row is there for orientation, "
+            "and the difference says nothing about the reproduction."
         )
     return notes
 
