@@ -1,64 +1,146 @@
+// Method "best": cheap starts first, then the coupled dual, tabu search where it leaves a gap, branch and bound last.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
+#include "branch.hpp"
+#include "coupled.hpp"
 #include "lap.hpp"
 #include "search.hpp"
 #include "solver.hpp"
 
 namespace gm {
 
-Result solve_best(const Problem& problem, const Options& options) {
-  const Problem& p = problem;
-  const double inf = std::numeric_limits<double>::infinity();
-  Result result;
-  result.assignment.assign(p.n1, -1);
+namespace {
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+
+// What an effort may cost. Work is counted, never timed.
+struct Limits {
+  int levels;              // of the annealing
+  int sweeps;              // a level
+  std::int64_t first_moves;  // tabu moves before the dual, times the nodes of the smaller side
+  std::int64_t moves;      // tabu moves after it
+  std::int64_t branch_work;
+};
+
+Limits limits(Effort effort) {
+  switch (effort) {
+    case Effort::fast: return {5, 3, 2, 600, 0};
+    case Effort::thorough: return {30, 10, 5, 100'000, 4'000'000'000};
+    default: return {10, 5, 2, 2500, 4'000'000};
+  }
+}
+
+// Costs of assignments with half of the best that their terms can bring: a first bound and a first start.
+std::vector<double> optimistic_costs(const Problem& p) {
   std::vector<double> w(static_cast<std::size_t>(p.n1) * p.n2, inf);
   for (int a = 0; a < p.size(); ++a) {
-    double c = p.cost[a], lowest = 0;
-    for (int k = p.adj_start[a]; k < p.adj_start[a + 1]; ++k) {
-      if (k > p.adj_start[a] && p.left[p.adj[k].a] != p.left[p.adj[k - 1].a]) { c += 0.5 * lowest; lowest = 0; }
-      lowest = std::min(lowest, p.adj[k].cost);
+    double c = p.cost[a], least = 0;
+    for (int k = p.adj_start[a]; k < p.adj_start[a + 1]; ++k) {  // partners come sorted by their node of graph 1
+      if (k > p.adj_start[a] && p.left[p.adj[k].a] != p.left[p.adj[k - 1].a]) {
+        c += 0.5 * least;
+        least = 0;
+      }
+      least = std::min(least, p.adj[k].cost);
     }
-    w[static_cast<std::size_t>(p.left[a]) * p.n2 + p.right[a]] = c + 0.5 * lowest;
+    w[static_cast<std::size_t>(p.left[a]) * p.n2 + p.right[a]] = c + 0.5 * least;
   }
-  LapResult lap;
-  solve_lap(p.n1, p.n2, w.data(), lap);
-  result.lower_bound = lap.value;
-  LocalSearch search(p);
-  const auto take = [&] {
-    if (search.best_value() < result.objective) {
-      result.objective = search.best_value();
-      result.assignment = search.best();
-    }
-  };
-  const auto proved = [&] {
-    return result.objective - result.lower_bound <= gap_tolerance(p, options, result.objective);
-  };
-  search.start(lap.match);
-  search.descend();
-  take();
-  if (!proved()) {
-    search.start(std::vector<int>(p.n1, -1));
-    search.greedy();
-    search.descend();
-    take();
-  }
-  if (!proved() && p.size() > 0) {
-    search.start(result.assignment);
-    search.tabu(4000, 1, result.lower_bound);
-    take();
-  }
-  result.objective = p.evaluate(result.assignment);
-  if (result.objective > 0) {
-    result.assignment.assign(p.n1, -1);
-    result.objective = 0;
-  }
-  result.lower_bound = std::min(result.lower_bound, result.objective);
-  result.optimal = proved();
-  result.stop_reason = result.optimal ? "optimal" : "work limit";
-  return result;
+  return w;
 }
+
+class BestSolver {
+ public:
+  BestSolver(const Problem& problem, const Options& options)
+      : problem_(problem), options_(options), limits_(limits(options.effort)), search_(problem) {
+    best_.assignment.assign(problem.n1, -1);
+    best_.tolerance = gap_tolerance(problem, options, 0);
+  }
+
+  Result run() {
+    const bool proved = prove();
+    Result result;
+    result.assignment = best_.assignment;
+    result.objective = problem_.evaluate(best_.assignment);
+    if (result.objective > 0) {  // rounding errors of the search around an optimum of 0
+      result.assignment.assign(problem_.n1, -1);
+      result.objective = 0;
+    }
+    result.optimal = proved;
+    result.lower_bound = proved ? result.objective : std::min(bound_, result.objective);
+    result.iterations = budget_.sweeps;
+    result.stop_reason = proved ? "optimal" : "work limit";
+    return result;
+  }
+
+ private:
+  void take() {
+    if (search_.best_value() >= best_.value) return;
+    best_.value = search_.best_value();
+    best_.assignment = search_.best();
+    best_.tolerance = gap_tolerance(problem_, options_, best_.value);
+  }
+
+  bool closed() const { return bound_ >= best_.target(); }
+
+  // Rounds costs by linear assignment, then descends.
+  void round(const std::vector<double>& costs) {
+    solve_lap(problem_.n1, problem_.n2, costs.data(), lap_);
+    search_.start(lap_.match);
+    search_.descend();
+    take();
+  }
+
+  void tabu(std::int64_t moves, std::uint64_t seed) {
+    search_.start(best_.assignment);
+    search_.tabu(moves, seed, bound_);
+    take();
+  }
+
+  // True when the incumbent is proved to be optimal.
+  bool prove() {
+    if (problem_.size() == 0) return true;
+    std::vector<double> costs = optimistic_costs(problem_);
+    round(costs);
+    bound_ = lap_.value;
+    if (closed()) return true;
+    search_.start(std::vector<int>(problem_.n1, -1));
+    search_.greedy();
+    search_.descend();
+    take();
+    if (closed()) return true;
+    tabu(limits_.first_moves * std::min(problem_.n1, problem_.n2), 1);
+    if (closed()) return true;
+
+    CoupledDual dual(problem_);
+    const double hot = 0.3, cold = 0.003;
+    for (int level = 0; level < limits_.levels; ++level) {
+      const double temperature = hot * std::pow(cold / hot, static_cast<double>(level) / (limits_.levels - 1));
+      if (refine(dual, dual.scale() * temperature, limits_.sweeps, best_, budget_)) return true;
+      bound_ = std::max(bound_, dual.last_bound());
+      dual.rounding_costs(costs);
+      round(costs);
+    }
+    tabu(limits_.moves, 2);
+    if (closed()) return true;
+    budget_.work = limits_.branch_work;
+    return budget_.work > 0 && branch(dual, search_, best_, budget_);
+  }
+
+  const Problem& problem_;
+  const Options& options_;
+  const Limits limits_;
+  LocalSearch search_;
+  LapResult lap_;
+  Incumbent best_;
+  Budget budget_;
+  double bound_ = -inf;
+};
+
+}  // namespace
+
+Result solve_best(const Problem& problem, const Options& options) { return BestSolver(problem, options).run(); }
 
 Result solve_dual(const Problem& problem, const Options& options) { return solve_best(problem, options); }
 
