@@ -1,0 +1,230 @@
+"""The whole network: costs, equivariance, deduplication, determinism, ablations."""
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from PIL import Image
+
+from bbgm.config import make_run
+from bbgm.data.keypoints import KeypointImage
+from bbgm.data.pairs import KeypointPair
+from bbgm.features import compute_features
+from bbgm.graph import delaunay_graph, pseudo_coordinates
+from bbgm.network import BBGM, Matcher, make_matcher
+
+
+def make_config(seed=0, network=None, **settings):
+    network = {"backbone": "small", "weights": "random", **(network or {})}
+    content = {"method": "bbgm", "title": "BB-GM", "budget": "smoke", "seed": seed, "network": network, **settings}
+    return make_run(content)
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory):
+    """Four images, ten named keypoints each."""
+    folder = tmp_path_factory.mktemp("images")
+    result = []
+    for k in range(4):
+        rng = np.random.default_rng(k)
+        coarse = Image.fromarray(rng.integers(256, size=(9, 9, 3), dtype=np.uint8)).resize((90, 70))
+        coarse.save(folder / f"{k}.png")
+        names = tuple(f"k{i}" for i in range(10))
+        result.append(
+            KeypointImage(f"Car/{k}", "Car", folder / f"{k}.png", (90, 70), names, rng.uniform(10, 246, (10, 2)))
+        )
+    return result
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("BBGM_CACHE", str(tmp_path))
+    return tmp_path
+
+
+def make_pair(images, i, j, n1=10, n2=10, seed=0):
+    rng = np.random.default_rng([seed, i, j])
+    return KeypointPair(images[i], images[j], rng.permutation(10)[:n1], rng.permutation(10)[:n2])
+
+
+def make_pairs(images):
+    """Different sizes, repeated images and graphs, a pair of one keypoint, and one of two."""
+    shapes = [(0, 1, 10, 10), (1, 0, 10, 10), (0, 2, 7, 5), (2, 3, 3, 9), (3, 3, 1, 4), (1, 2, 2, 2), (0, 1, 10, 10)]
+    return [make_pair(images, *shape, seed=k) for k, shape in enumerate(shapes)]
+
+
+def trained_a_little(config, pairs, steps=4):
+    matcher = make_matcher(config).train()
+    optimiser = torch.optim.Adam(matcher.parameter_groups(2e-3, 1.0))
+    for _ in range(steps):
+        optimiser.zero_grad()
+        matcher.loss(pairs).backward()
+        optimiser.step()
+    return matcher.eval()
+
+
+def reference_costs(matcher, pair):
+    """c^v and c^e of one pair, by the paper's steps, without any batching, edges by differences of features."""
+    features = []
+    for image, kept in ((pair.source, pair.kept1), (pair.target, pair.kept2)):
+        nodes, pooled = compute_features(matcher.backbone, [image])[0]
+        graph = delaunay_graph(image.xy[np.sort(kept)])
+        x = nodes[torch.from_numpy(np.sort(kept))]
+        ends, pseudo = torch.from_numpy(graph.edge_index), torch.from_numpy(pseudo_coordinates(graph))
+        refined = matcher.refinement.second(F.relu(matcher.refinement.first(x, ends, pseudo)), ends, pseudo)
+        x = x + 0.1 * refined
+        features.append((x, x[ends[0]] - x[ends[1]], pooled))
+    (x, dx, g1), (y, dy, g2) = features
+    g = torch.cat([g1, g2]) / torch.cat([g1, g2]).norm()
+    a, b = (torch.tanh(affinity.layer(g)) for affinity in (matcher.vertex_affinity, matcher.edge_affinity))
+    unary, quadratic = (F.softplus((left * w) @ right.T) - 0.5 for left, w, right in ((x, a, y), (dx, b, dy)))
+    place1, place2 = np.searchsorted(np.sort(pair.kept1), pair.kept1), np.searchsorted(np.sort(pair.kept2), pair.kept2)
+    return -unary[place1][:, place2], -0.5 * quadratic
+
+
+def test_costs_are_the_papers_for_every_pair_of_a_mixed_batch(images):
+    pairs = make_pairs(images)
+    matcher = trained_a_little(make_config(), pairs)
+    with torch.no_grad():
+        for pair, costs in zip(pairs, matcher.costs(pairs), strict=True):
+            unary, quadratic = reference_costs(matcher, pair)
+            torch.testing.assert_close(costs.unary, unary, rtol=1e-4, atol=1e-5)
+            torch.testing.assert_close(costs.quadratic, quadratic, rtol=1e-4, atol=1e-5)
+            assert np.array_equal(costs.graph1.xy, pair.source.xy[pair.kept1])
+            assert np.array_equal(costs.graph2.xy, pair.target.xy[pair.kept2])
+
+
+def test_matching_follows_the_order_of_the_keypoints(images):
+    """Permutation equivariance: another shuffle gives the same costs and the same matching, shuffled."""
+    pairs = make_pairs(images)
+    matcher = trained_a_little(make_config(), pairs)
+    rng = np.random.default_rng(9)
+    for pair in pairs:
+        p, q = rng.permutation(len(pair.kept1)), rng.permutation(len(pair.kept2))
+        shuffled = KeypointPair(pair.source, pair.target, pair.kept1[p], pair.kept2[q])
+        one, two = matcher.costs([pair])[0], matcher.costs([shuffled])[0]
+        torch.testing.assert_close(two.unary, one.unary[p][:, q], rtol=1e-4, atol=1e-6)
+        edges = {tuple(edge) for edge in one.graph1.edges.tolist()}
+        assert {(int(p[a]), int(p[b])) for a, b in two.graph1.edges} == edges
+        found, again = matcher.predict([pair])[0], matcher.predict([shuffled])[0]
+        original = np.where(again >= 0, q[again], -1)  # in the first pair's numbers of target keypoints
+        assert np.array_equal(found[p], original)
+
+
+def test_prediction_does_not_depend_on_company_or_chunks(images, monkeypatch):
+    pairs = make_pairs(images)
+    matcher = trained_a_little(make_config(), pairs)
+    together = matcher.predict(pairs)
+    for limit in ("PAIRS", "GRAPHS", "IMAGES"):
+        monkeypatch.setattr(f"bbgm.network.{limit}", 2)
+    for pair, found, chunked in zip(pairs, together, matcher.predict(pairs), strict=True):
+        assert found.dtype == np.int32
+        assert np.array_equal(found, chunked)
+        assert np.array_equal(found, matcher.predict([pair])[0])
+    assert matcher.predict([]) == []
+
+
+def test_training_learns_the_pairs_it_sees(images):
+    pairs = [make_pair(images, i, j, seed=i) for i in range(4) for j in range(4) if i != j][:6]
+    matcher = make_matcher(make_config()).train()
+    first = matcher.loss(pairs).item()
+    trained = trained_a_little(make_config(), pairs, steps=30)
+    found = trained.predict(pairs)
+    accuracy = np.mean([np.mean(a == pair.truth) for a, pair in zip(found, pairs, strict=True)])
+    assert first > 8  # random: about ten missing or wrong matches of ten
+    assert accuracy > 0.9
+    assert trained.solver_seconds > 0
+
+
+def test_all_parameters_get_gradients(images):
+    matcher = make_matcher(make_config()).train()
+    matcher.loss(make_pairs(images)).backward()
+    without = [name for name, parameter in matcher.named_parameters() if parameter.grad is None]
+    assert without == []
+
+
+def test_initial_parameters_depend_on_the_seed_alone():
+    before = torch.random.get_rng_state()
+    one = make_matcher(make_config(seed=1)).state_dict()
+    torch.rand(5)
+    again, other = make_matcher(make_config(seed=1)).state_dict(), make_matcher(make_config(seed=2)).state_dict()
+    assert all(torch.equal(one[key], again[key]) for key in one)
+    assert not any(torch.equal(one[key], other[key]) for key in one if key.endswith("affinity.layer.weight"))
+    torch.random.set_rng_state(before)
+    make_matcher(make_config(seed=3))
+    assert torch.equal(torch.random.get_rng_state(), before)
+
+
+def test_training_is_reproducible(images):
+    pairs = make_pairs(images)
+    one, two = (trained_a_little(make_config(), pairs).state_dict() for _ in range(2))
+    assert all(torch.equal(one[key], two[key]) for key in one)
+
+
+@pytest.mark.parametrize(
+    ("network", "absent"),
+    [
+        ({"quadratic": False}, "edge_affinity"),
+        ({"refine": False}, "refinement"),
+        ({"affinity": "fixed"}, "vertex_affinity.layer"),
+    ],
+)
+def test_ablations_train_and_predict(images, network, absent):
+    pairs = make_pairs(images)
+    matcher = trained_a_little(make_config(network=network), pairs, steps=1)
+    assert not [name for name, _ in matcher.named_parameters() if name.startswith(absent)]
+    assert [len(found) for found in matcher.predict(pairs)] == [len(pair.kept1) for pair in pairs]
+    if absent == "edge_affinity":
+        costs = matcher.costs(pairs[:1])[0]
+        assert costs.quadratic.numel() == 0
+        assert costs.graph1.edges.shape == (0, 2)
+
+
+def test_frozen_backbone_reads_its_features_from_the_cache(images, cache):
+    pairs = make_pairs(images)
+    frozen, free = (make_matcher(make_config(network={"freeze_backbone": flag})).train() for flag in (True, False))
+    torch.testing.assert_close(frozen.loss(pairs), free.loss(pairs))
+    assert len(list(cache.rglob("*.safetensors"))) == 4
+    assert [group["name"] for group in frozen.parameter_groups(1e-3, 0.01)] == ["head"]
+    # Other weights, other features.
+    frozen.load_state_dict(make_matcher(make_config(seed=5, network={"freeze_backbone": True})).state_dict())
+    frozen.costs(pairs)
+    assert len(list(cache.rglob("*.safetensors"))) == 8
+
+
+def test_parameter_groups_cover_every_parameter_once():
+    matcher = make_matcher(make_config())
+    groups = matcher.parameter_groups(2e-3, 0.01)
+    assert {group["name"]: group["lr"] for group in groups} == {"head": 2e-3, "backbone": pytest.approx(2e-5)}
+    ids = [id(parameter) for group in groups for parameter in group["params"]]
+    assert sorted(ids) == sorted(id(parameter) for parameter in matcher.parameters())
+
+
+def test_margin_applies_in_training_only(images):
+    pair = make_pair(images, 0, 1)
+    config = make_config(solver={"margin": 1000.0})
+    matcher = make_matcher(config)
+    matcher.loss([pair])
+    assert matcher.batch_accuracy == 0  # no true match is worth a thousand
+    costs = matcher.costs([pair])[0]
+    assert float(costs.unary.max()) < 100
+
+
+def test_solver_of_the_configuration_is_used(images):
+    pairs = [make_pair(images, 0, 1, 4, 4), make_pair(images, 1, 2, 3, 4)]
+    found = [make_matcher(make_config(solver={"method": method})).predict(pairs) for method in ("best", "exact")]
+    assert all(np.array_equal(a, b) for a, b in zip(*found, strict=True))
+
+
+def test_instance_for_the_solver_has_the_costs_in_double_precision(images):
+    costs = make_matcher(make_config()).costs([make_pair(images, 0, 1)])[0]
+    instance = costs.instance()
+    assert instance.unary.dtype == instance.quadratic.dtype == np.float64
+    np.testing.assert_array_equal(instance.unary, costs.unary.detach().double().numpy())
+    assert instance.edges1.shape == (costs.quadratic.shape[0], 2)
+
+
+def test_bbgm_is_a_matcher():
+    assert issubclass(BBGM, Matcher)
+    with pytest.raises(NotImplementedError):
+        Matcher().loss([])
