@@ -7,9 +7,11 @@ background and things that stand in front differ from image to image. Made in se
 import fcntl
 import hashlib
 import json
+import os
 import secrets
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -19,7 +21,7 @@ import numpy as np
 from PIL import Image
 from scipy.io import savemat
 
-from bbgm.atomic import WriteError, atomic_write
+from bbgm.atomic import atomic_write, write_error
 from bbgm.data import rendering
 from bbgm.data.split import class_key
 from bbgm.data.willow import FOLDER
@@ -112,21 +114,34 @@ def _lock(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         file = (folder / ".demo.lock").open("a")
     except OSError as error:
-        raise WriteError(error.errno, f"cannot write into {folder}: {error}; choose another folder") from error
+        raise write_error(error, folder) from error
     with file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 def _write_tree(tree: Path, seed: int, images_per_class: int) -> None:
-    jobs = [(cls, index) for cls in rendering.CLASSES for index in range(images_per_class)]
-    for cls, index in progress(jobs, "rendering the demo data"):
-        pixels, xy = rendering.render_image(cls, np.random.default_rng([seed, class_key(cls), index]))
-        stem = tree / cls / f"demo_{index:04d}"
-        with atomic_write(stem.with_suffix(".png")) as file:
-            Image.fromarray(pixels).save(file, format="png", compress_level=3)
-        with atomic_write(stem.with_suffix(".mat")) as file:
-            file.write(mat_bytes(xy))
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, 4)) as pool:
+        jobs = [
+            pool.submit(write_example, tree / cls / f"demo_{index:04d}", cls, [seed, class_key(cls), index])
+            for cls in rendering.CLASSES
+            for index in range(images_per_class)
+        ]
+        try:
+            for job in progress(jobs, "rendering the demo data"):
+                job.result()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def write_example(stem: Path, cls: str, seed: list[int]) -> None:
+    """Render one object; write the picture and its annotation."""
+    pixels, xy = rendering.render_image(cls, np.random.default_rng(seed))
+    with atomic_write(stem.with_suffix(".png")) as file:
+        Image.fromarray(pixels).save(file, format="png", compress_level=3)
+    with atomic_write(stem.with_suffix(".mat")) as file:
+        file.write(mat_bytes(xy))
 
 
 def mat_bytes(xy: np.ndarray) -> bytes:

@@ -44,17 +44,22 @@ class KeypointImage:
             FileNotFoundError: the file has gone.
             ValueError: the file is truncated or no image.
         """
-        return _decode(self.path).copy()
+        try:
+            state = self.path.stat()
+        except FileNotFoundError as error:
+            raise FileNotFoundError(f"image {self.path} is missing: put it back") from error
+        return _decode(self.path, state.st_mtime_ns, state.st_size).copy()
 
 
 @lru_cache(maxsize=512)
-def _decode(path: Path) -> np.ndarray:
-    """The resized pixels; the last 512 images (100 MB) stay in memory, since training meets each of them many times."""
+def _decode(path: Path, changed_ns: int, n_bytes: int) -> np.ndarray:
+    """The resized pixels of a file in the given state.
+
+    The last 512 images (100 MB) stay in memory, since training meets each of them many times.
+    """
     try:
         with Image.open(path) as image:
             small = image.convert("RGB").resize((FRAME, FRAME), Image.Resampling.BICUBIC)
-    except FileNotFoundError as error:
-        raise FileNotFoundError(f"image {path} is missing: put it back") from error
     except (OSError, SyntaxError, ValueError) as error:  # Pillow raises each of these for broken files
         raise ValueError(f"image {path} cannot be decoded ({error}): truncated, or no image; copy it again") from error
     pixels = np.asarray(small)

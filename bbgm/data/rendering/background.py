@@ -96,10 +96,18 @@ def indoors(generator: np.random.Generator, noise: Noise) -> Surroundings:
         elif kind == 2:
             course = np.floor(z / (0.4 * size))
             seam = np.minimum(x / size + 0.5 * (course % 2), 99) % 1
-            joint = np.maximum(step(np.abs(seam - 0.5), 0.47, 0.03), step(np.abs(z / (0.4 * size) % 1 - 0.5), 0.44, 0.06))
-            rgb = blend(joint, rgb * (0.75 + 0.5 * noise(np.stack([np.floor(x / size + 0.5 * (course % 2)), course], 1)))[:, None], other)
+            joint = np.maximum(
+                step(np.abs(seam - 0.5), 0.47, 0.03), step(np.abs(z / (0.4 * size) % 1 - 0.5), 0.44, 0.06)
+            )
+            rgb = blend(
+                joint,
+                rgb * (0.75 + 0.5 * noise(np.stack([np.floor(x / size + 0.5 * (course % 2)), course], 1)))[:, None],
+                other,
+            )
         elif kind == 3:
-            joint = np.maximum(step(np.abs(x / size % 1 - 0.5), 0.46, 0.03), step(np.abs(z / size % 1 - 0.5), 0.46, 0.03))
+            joint = np.maximum(
+                step(np.abs(x / size % 1 - 0.5), 0.46, 0.03), step(np.abs(z / size % 1 - 0.5), 0.46, 0.03)
+            )
             rgb = blend(joint, rgb, other)
         return blend(step(-z, -0.22, 0.03), rgb, np.array([0.75, 0.73, 0.7]))  # skirting board
 
@@ -114,7 +122,9 @@ def indoors(generator: np.random.Generator, noise: Noise) -> Surroundings:
             board = np.floor(y / 0.45)
             grain = noise.fractal(np.stack([x * 0.8 + 5 * board, y * 9], axis=1), 2)
             tone = 0.75 + 0.3 * noise(np.stack([board * 3.7, np.floor(x / 4 + board * 0.37)], axis=1))
-            return wood * (tone * (0.7 + 0.5 * grain) * (1 - 0.5 * step(np.abs(y / 0.45 % 1 - 0.5), 0.48, 0.03)))[:, None]
+            return (
+                wood * (tone * (0.7 + 0.5 * grain) * (1 - 0.5 * step(np.abs(y / 0.45 % 1 - 0.5), 0.48, 0.03)))[:, None]
+            )
         if floor_kind == 1:
             odd = (np.floor(x / 0.9) + np.floor(y / 0.9)) % 2
             return blend(odd, cloth, second) * (0.9 + 0.2 * noise.fractal(points * 3, 2))[:, None]

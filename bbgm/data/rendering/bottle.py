@@ -3,7 +3,7 @@
 import numpy as np
 
 from bbgm.data.rendering.mesh import bezier, revolve, surface
-from bbgm.data.rendering.paint import Material, Noise, blend, colour, plain, random_colour, step
+from bbgm.data.rendering.paint import Material, Noise, Paint, blend, colour, plain, random_colour, step
 from bbgm.data.rendering.scene import Model
 
 
@@ -25,8 +25,12 @@ def bottle(generator: np.random.Generator, noise: Noise) -> Model:
     lip = [(neck * 1.18, height - 0.09), (neck * 1.18, height - 0.02), (neck * 1.05, height), (0, height)]
     profile = np.concatenate([[(0, 0), (radius * 0.93, 0), (radius, 0.06)], curve, [(neck, height - 0.1)], lip])
     glass = [
-        colour(0.3, 0.75, 0.22), colour(0.27, 0.65, 0.42), colour(0.08, 0.8, 0.2),
-        colour(0.12, 0.45, 0.6), colour(0.55, 0.25, 0.65), colour(0.0, 0.3, 0.1),
+        colour(0.3, 0.75, 0.22),
+        colour(0.27, 0.65, 0.42),
+        colour(0.08, 0.8, 0.2),
+        colour(0.12, 0.45, 0.6),
+        colour(0.55, 0.25, 0.65),
+        colour(0.0, 0.3, 0.1),
     ][generator.integers(6)]
     parts = [revolve(profile, Material(plain(glass), 0.9, 90.0), n=40)]
 
@@ -34,8 +38,8 @@ def bottle(generator: np.random.Generator, noise: Noise) -> Model:
     top = generator.uniform(neck_base + 0.05, height - 0.2)
     parts.append(
         revolve(
-            [(neck * 1.04, top), (neck * 1.04, height - 0.1), (neck * 1.22, height - 0.09), (neck * 1.22, height - 0.02),
-             (neck, height + 0.012), (0, height + 0.012)],
+            [(neck * 1.04, top), (neck * 1.04, height - 0.1), (neck * 1.22, height - 0.09),
+             (neck * 1.22, height - 0.02), (neck, height + 0.012), (0, height + 0.012)],
             Material(plain(foil), 0.6, 25.0), n=40,
         )
     )  # fmt: skip
@@ -44,7 +48,9 @@ def bottle(generator: np.random.Generator, noise: Noise) -> Model:
     angle = np.linspace(turn - half, turn + half, 32)
     ring = 1.012 * radius * np.stack([np.sin(angle), -np.cos(angle), 0 * angle], axis=-1)
     grid = ring[None] + np.linspace(low, high, 6)[:, None, None] * np.array([0.0, 0.0, 1.0])
-    parts.append(surface(grid, Material(_label(generator, noise, low, high, turn, half), 0.05), (False, False), sheet=True))
+    parts.append(
+        surface(grid, Material(_label(generator, noise, low, high, turn, half), 0.05), (False, False), sheet=True)
+    )
     keypoints = np.array([
         (neck * 1.2, 0, height - 0.03), (-neck * 1.2, 0, height - 0.03),
         (-neck, 0, neck_base), (neck, 0, neck_base),
@@ -52,10 +58,10 @@ def bottle(generator: np.random.Generator, noise: Noise) -> Model:
         (-radius, 0, 0.55 * shoulder), (radius, 0, 0.55 * shoulder),
         (-radius, 0, 0.04), (radius, 0, 0.04),
     ])  # fmt: skip
-    return Model(parts, keypoints, azimuth=0, elevation=(2, 22), aspect=(0.72, 1.1))
+    return Model(parts, keypoints, azimuth=0, elevation=(1, 32), aspect=(0.72, 1.1))
 
 
-def _label(generator: np.random.Generator, noise: Noise, low: float, high: float, turn: float, half: float):
+def _label(generator: np.random.Generator, noise: Noise, low: float, high: float, turn: float, half: float) -> Paint:
     paper = colour(generator.uniform(0.05, 0.16), generator.uniform(0.02, 0.25), generator.uniform(0.75, 0.98))
     ink, seal = random_colour(generator, (0.2, 0.9), (0.1, 0.5)), random_colour(generator)
     emblem, lines = generator.uniform(0.55, 0.75), generator.uniform(14, 22)

@@ -39,7 +39,12 @@ class Camera:
 
 
 def aim(
-    points: np.ndarray, elevation: float, roll: float, distance: float, size: tuple[int, int], generator: np.random.Generator
+    points: np.ndarray,
+    elevation: float,
+    roll: float,
+    distance: float,
+    size: tuple[int, int],
+    generator: np.random.Generator,
 ) -> Camera:
     """A camera that sees all the points, at a random scale and place in the picture.
 
@@ -61,7 +66,7 @@ def aim(
     low, high = unit.min(axis=0), unit.max(axis=0)
     margin = 7.0
     room = np.array(size) - 2 * margin
-    focal = generator.uniform(0.66, 1.0) * (room / (high - low)).min()
+    focal = generator.uniform(0.58, 1.0) * (room / (high - low)).min()
     slack = room - focal * (high - low)
     centre = margin - focal * low + slack * (0.5 + generator.uniform(-0.4, 0.4, 2))
     return Camera(position, axes, focal, centre, *size)

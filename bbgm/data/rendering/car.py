@@ -31,20 +31,28 @@ def car(generator: np.random.Generator, noise: Noise) -> Model:
     rim = _rim(generator)
     for x in (axle_rear, axle_front):
         for side in (1, -1):
-            parts += _wheel(np.array([x, -side * (wide - 0.058), wheel]), wheel, side, rim, generator.integers(4, 8))
+            parts += _wheel(
+                np.array([x, -side * (wide - 0.058), wheel]), wheel, side, rim, int(generator.integers(4, 8))
+            )
     lamp = generator.uniform(0.05, 0.075)
     for side in (1, -1):
         y = -side * wide * 0.74
         front, back = np.array([half - 0.045, y, hood - 0.13]), np.array([-half + 0.04, y, boot - 0.12])
-        parts.append(superellipsoid(front, (0.06, 0.1, lamp), Material(plain(np.array([0.9, 0.9, 0.8])), 1, 60), (0.5, 0.5)))
-        parts.append(superellipsoid(back, (0.045, 0.1, lamp), Material(plain(colour(0.0, 0.95, 0.8)), 0.8, 60), (0.4, 0.4)))
+        parts.append(
+            superellipsoid(front, (0.06, 0.1, lamp), Material(plain(np.array([0.9, 0.9, 0.8])), 1, 60), (0.5, 0.5))
+        )
+        parts.append(
+            superellipsoid(back, (0.045, 0.1, lamp), Material(plain(colour(0.0, 0.95, 0.8)), 0.8, 60), (0.4, 0.4))
+        )
         mirror = np.array([screen - 0.12, -side * (wide + 0.05), belt + 0.04])
         parts.append(superellipsoid(mirror, (0.045, 0.06, 0.04), body, (0.6, 0.6)))
         handle = np.array([(rear + screen) / 2 - 0.02, -side * (wide + 0.005), belt - 0.07])
         parts.append(superellipsoid(handle, (0.06, 0.015, 0.014), Material(plain(GREY), 0.8), (0.4, 0.4)))
     trim = Material(plain(GREY * generator.uniform(0.1, 1.2)), 0.4)
     for end in (1, -1):
-        parts.append(superellipsoid((end * (half - 0.02), 0, sill + 0.09), (0.07, wide * 0.95, 0.055), trim, (0.4, 0.35)))
+        parts.append(
+            superellipsoid((end * (half - 0.02), 0, sill + 0.09), (0.07, wide * 0.95, 0.055), trim, (0.4, 0.35))
+        )
     if generator.random() < 0.35:  # spoiler
         parts.append(superellipsoid((-half + 0.12, 0, boot + 0.1), (0.1, wide * 0.9, 0.02), body, (0.3, 0.3)))
         for y in (-0.6 * wide, 0.6 * wide):
@@ -57,15 +65,27 @@ def car(generator: np.random.Generator, noise: Noise) -> Model:
         (middle, -wide * 0.97, sill), (half - 0.02, -wide * 0.78, hood - 0.13),
         (-half, -wide * 0.8, sill + 0.09), (screen, -wide * 0.85, belt),
     ])  # fmt: skip
-    return Model(parts, keypoints, azimuth=36, elevation=(2, 24), aspect=(1.1, 1.5))
+    return Model(parts, keypoints, azimuth=65, elevation=(2, 34), aspect=(1.1, 1.5))
 
 
 def _hull(
-    half: float, wide: float, sill: float, belt: float, hood: float, boot: float, screen: float, rear: float, body: Material
+    half: float,
+    wide: float,
+    sill: float,
+    belt: float,
+    hood: float,
+    boot: float,
+    screen: float,
+    rear: float,
+    body: Material,
 ) -> Part:
     """Sections along x: round rectangles whose top follows boot, belt line and hood."""
     x = np.concatenate([[-half, -half + 0.02], np.linspace(-half + 0.08, half - 0.1, 14), [half - 0.03, half]])
-    top = np.interp(x, [-half, rear, rear + 0.1, screen - 0.1, screen, half], [boot - 0.03, boot, belt, belt, belt - 0.01, hood - 0.05])
+    top = np.interp(
+        x,
+        [-half, rear, rear + 0.1, screen - 0.1, screen, half],
+        [boot - 0.03, boot, belt, belt, belt - 0.01, hood - 0.05],
+    )
     ends = np.clip(np.minimum(x + half, half - x) / 0.1, 0, 1) ** 0.5
     angle = np.linspace(0, 2 * np.pi, 28, endpoint=False) + 0.05
     y, z = (np.sign(f) * np.abs(f) ** 0.33 for f in (np.cos(angle), np.sin(angle)))

@@ -27,24 +27,32 @@ def duck(generator: np.random.Generator, noise: Noise) -> Model:
     bend = (0.68 * long, 0, lift + 0.72), (0.5 * long, 0, lift + 0.85 + 0.6 * neck)
     throat = bezier((0.34 * long, 0, lift + 0.42), *bend, skull, n=12)
     thick = 0.19 * head + 0.12 * np.linspace(1, 0, 12) ** 1.5
-    beak, size = skull + [0.2 * head, 0, -0.04], 0.26 * head
+    beak, bill, size = skull + [0.2 * head, 0, -0.04], generator.uniform(0.24, 0.38), 0.26 * head
 
     plumage = _plumage(generator, noise, lift, neck)
     skin = Material(plumage, 0.12, 18)
-    orange = Material(plain(colour(generator.uniform(0.04, 0.13), generator.uniform(0.6, 1), generator.uniform(0.5, 1))), 0.3)
+    orange = Material(
+        plain(colour(generator.uniform(0.04, 0.13), generator.uniform(0.6, 1), generator.uniform(0.5, 1))), 0.3
+    )
     parts = [
         tube(spine, radii, skin, n=20, flat=False),
         tube(throat, thick, skin, n=16, flat=False),
         superellipsoid(skull, (size, size * 0.86, size * 0.92), skin),
-        *_beak(beak, head, generator.uniform(0.24, 0.38), orange),
+        *_beak(beak, head, bill, orange),
     ]
     eye = skull + [0.10 * head, -0.19 * head, 0.07 * head]
     for side in (1, -1):
         spot = eye * [1, side, 1]
         parts.append(superellipsoid(spot, 0.055 * head, Material(plain(colour(0.1, 0.3, 0.9)), 0.5)))
-        parts.append(superellipsoid(spot + [0.015, -0.025 * side, 0.005], 0.042 * head, Material(plain(np.full(3, 0.01)), 1.0, 80)))
+        parts.append(
+            superellipsoid(
+                spot + [0.015, -0.025 * side, 0.005], 0.042 * head, Material(plain(np.full(3, 0.01)), 1.0, 80)
+            )
+        )
         wing = superellipsoid(
-            (-0.22 * long, -0.41 * fat * side, lift + 0.55), (0.52 * long, 0.1, 0.23 * fat), Material(_wing(generator, noise, plumage), 0.1)
+            (-0.22 * long, -0.41 * fat * side, lift + 0.55),
+            (0.52 * long, 0.1, 0.23 * fat),
+            Material(_wing(generator, noise, plumage), 0.1),
         )
         parts.append(wing)
     if generator.random() < 0.5:
@@ -55,13 +63,13 @@ def duck(generator: np.random.Generator, noise: Noise) -> Model:
     up = np.array([0, 0, rise + lift])
     nape = throat[4] + [-thick[4], 0, 0.0] + [0, 0, rise]
     keypoints = np.array([
-        beak + [0.3 * head, 0, -0.05 + rise], eye + [0, 0, rise], skull + [-size, 0, 0.02 + rise], nape,
+        beak + [0.96 * bill * head, 0, -0.03 + rise], eye + [0, 0, rise], skull + [-size, 0, 0.02 + rise], nape,
         np.array([0.72 * long + 0.07, -0.06, 0.5]) + up,
         np.array([-0.05, -0.1, 0.38 + 0.36 * fat]) + up, np.array([-0.55 * long, -0.08, 0.46 + 0.31 * fat]) + up,
         tip + [0, 0, rise],
         np.array([-0.4 * long, -0.2, 0.46 - 0.28 * fat]) + up, np.array([0.3 * long, -0.2, 0.42 - 0.3 * fat]) + up,
     ])  # fmt: skip
-    return Model(parts, keypoints, azimuth=38, elevation=(2, 26), aspect=(0.95, 1.4))
+    return Model(parts, keypoints, azimuth=68, elevation=(2, 36), aspect=(0.95, 1.4))
 
 
 def _beak(root: np.ndarray, head: float, length: float, material: Material) -> list[Part]:
@@ -71,7 +79,9 @@ def _beak(root: np.ndarray, head: float, length: float, material: Material) -> l
     for offset, thickness in ((0.02, 0.08), (-0.035, 0.05)):
         path = root + np.stack([length * s * head, 0 * s, offset - 0.06 * s + 0.05 * s**3], axis=1)
         wide = 0.11 * head * (1 - 0.35 * s) * np.sqrt(1 - s**6 * 0.98)
-        parts.append(tube(path, np.stack([wide, thickness * head * (1 - 0.75 * s)], axis=1), material, n=14, flat=False))
+        parts.append(
+            tube(path, np.stack([wide, thickness * head * (1 - 0.75 * s)], axis=1), material, n=14, flat=False)
+        )
     return parts
 
 

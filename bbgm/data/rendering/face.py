@@ -1,5 +1,7 @@
 """A head with shoulders."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from bbgm.data.rendering.mesh import Part, bezier, loft, revolve, superellipsoid, surface, tube
@@ -32,13 +34,22 @@ def face(generator: np.random.Generator, noise: Noise) -> Model:
     glasses = generator.random() < 0.3
     for side, name in ((-1, "left"), (1, "right")):
         eye = front(side * eye_x, eye_z)
-        parts.append(superellipsoid(eye + [0, 0.035, 0], (0.105, 0.075, 0.062), Material(plain(np.full(3, 0.85)), 0.7, 80)))
+        parts.append(
+            superellipsoid(eye + [0, 0.035, 0], (0.105, 0.075, 0.062), Material(plain(np.full(3, 0.85)), 0.7, 80))
+        )
         look = eye + [0, -0.028, 0]
         parts.append(superellipsoid(look, (0.048, 0.022, 0.048), Material(plain(iris), 0.8, 90)))
-        parts.append(superellipsoid(look + [0, -0.014, 0], (0.024, 0.014, 0.024), Material(plain(np.full(3, 0.01)), 1, 90)))
-        lid = bezier(eye + [-0.12, 0.02, 0.0], eye + [-0.05, -0.05, 0.11], eye + [0.05, -0.05, 0.11], eye + [0.12, 0.02, 0], n=9)
+        parts.append(
+            superellipsoid(look + [0, -0.014, 0], (0.024, 0.014, 0.024), Material(plain(np.full(3, 0.01)), 1, 90))
+        )
+        lid = bezier(
+            eye + [-0.12, 0.02, 0.0], eye + [-0.05, -0.05, 0.11], eye + [0.05, -0.05, 0.11], eye + [0.12, 0.02, 0], n=9
+        )
         parts.append(tube(lid, 0.022, skin, n=8, flat=False))
-        arch = [front(side * (eye_x + dx), eye_z + brow + dz, 0.05) for dx, dz in ((-0.13, -0.01), (0.0, 0.04), (0.14, -0.02))]
+        arch = [
+            front(side * (eye_x + dx), eye_z + brow + dz, 0.05)
+            for dx, dz in ((-0.13, -0.01), (0.0, 0.04), (0.14, -0.02))
+        ]
         parts.append(tube(bezier(*arch, n=8), np.linspace(0.035, 0.02, 8), hair, n=8, flat=False))
         ear = np.array([side * (wide + 0.015), 0.04, middle + 0.02])
         parts.append(superellipsoid(ear, (0.05, 0.11, 0.17), skin))
@@ -57,14 +68,15 @@ def face(generator: np.random.Generator, noise: Noise) -> Model:
     parts += _shoulders(generator, noise)
     names = ("left eye", "right eye", "nose", "left mouth", "right mouth", "left cheek", "right cheek")
     keypoints = np.array(
-        [keys.get(n, nose + [0, -0.05, 0]) for n in names]
-        + [front(0, 0.42, 0.02), keys["left ear"], keys["right ear"]]
+        [keys.get(n, nose + [0, -0.05, 0]) for n in names] + [front(0, 0.42, 0.02), keys["left ear"], keys["right ear"]]
     )
     framed = np.array([[-0.8, 0, 0.62], [0.8, 0, 0.62], [0, 0, middle + tall + 0.12]])
-    return Model(parts, keypoints, 28, (-2, 12), (0.75, 1.25), framed, clutter_in_front=False)
+    return Model(parts, keypoints, 38, (-3, 18), (0.75, 1.25), framed, clutter_in_front=False)
 
 
-def _mouth(generator: np.random.Generator, front, keys: dict[str, np.ndarray], skin: np.ndarray) -> list[Part]:
+def _mouth(
+    generator: np.random.Generator, front: Callable[..., np.ndarray], keys: dict[str, np.ndarray], skin: np.ndarray
+) -> list[Part]:
     half, smile, z = generator.uniform(0.14, 0.2), generator.uniform(-0.01, 0.07), generator.uniform(-0.37, -0.31)
     lips = Material(plain(skin * [0.75, 0.42, 0.42]), 0.3, 25)
     corners = [front(side * half, z + smile, 0.05) for side in (-1, 1)]
@@ -102,7 +114,13 @@ def _shoulders(generator: np.random.Generator, noise: Noise) -> list[Part]:
     cloth = Material(random_paint(generator, noise, 0.8), 0.05)
     angle = np.linspace(0, 2 * np.pi, 28, endpoint=False)
     rows = []
-    for z, half, deep in ((0.0, 0.92, 0.42), (0.25, 0.94, 0.42), (0.45, 0.85, 0.37), (0.6, 0.6, 0.33), (0.7, 0.36, 0.32)):
+    for z, half, deep in (
+        (0.0, 0.92, 0.42),
+        (0.25, 0.94, 0.42),
+        (0.45, 0.85, 0.37),
+        (0.6, 0.6, 0.33),
+        (0.7, 0.36, 0.32),
+    ):
         x, y = np.cos(angle), np.sin(angle)
         rows.append(np.stack([half * np.sign(x) * np.abs(x) ** 0.8, 0.1 + deep * y, np.full(28, z)], axis=-1))
     collar = Material(plain(random_colour(generator, (0, 0.8), (0.3, 1.0))), 0.05)

@@ -59,7 +59,9 @@ class Light:
         half = unit(view + self.direction.astype(np.float32))
         spot = np.maximum(dot(normals, half), 0) ** sharpness * (incidence > 0) * lit
         facing = np.maximum(dot(normals, view), 0)
-        mirrored = 2 * facing * normals[:, 2] - view[:, 2]  # height of the mirrored line of sight: how much sky it meets
+        mirrored = (
+            2 * facing * normals[:, 2] - view[:, 2]
+        )  # height of the mirrored line of sight: how much sky it meets
         fresnel = 0.08 + 0.92 * (1 - facing) ** 4
         sheen = (gloss * fresnel * np.clip(0.3 + 1.5 * mirrored, 0, 1.3) * open_)[:, None] * sky
         return albedo * (direct[:, None] * rgb + ambient) + (gloss * spot)[:, None] * rgb + 1.6 * sheen
@@ -90,7 +92,9 @@ class ShadowMap:
         flat, depth = self.near.reshape(-1), seen[:, 2] + np.float32(self.bias)
         total = np.zeros(len(points), dtype=np.float32)
         for dx, dy in ((-0.9, -0.4), (0.4, -0.9), (0.9, 0.4), (-0.4, 0.9)):
-            x, y = (np.clip(place[:, k] + np.float32(d), 0, SHADOW_SIDE - 1).astype(np.int32) for k, d in ((0, dx), (1, dy)))
+            x, y = (
+                np.clip(place[:, k] + np.float32(d), 0, SHADOW_SIDE - 1).astype(np.int32) for k, d in ((0, dx), (1, dy))
+            )
             total += flat[y * SHADOW_SIDE + x] <= depth
         return total / 4
 

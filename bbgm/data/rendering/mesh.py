@@ -3,14 +3,13 @@
 Model coordinates: x to the right of the picture, y away from the viewer, z up; the ground is z = 0.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bbgm.data.rendering.paint import Material
-
-Floats = np.ndarray | Sequence[float] | float
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,9 +30,7 @@ class Part:
 
     def placed(self, rotation: np.ndarray, shift: np.ndarray, scale: float = 1.0) -> "Part":
         """Scaled, turned and moved; the paint stays on."""
-        return replace(
-            self, vertices=scale * self.vertices @ rotation.T + shift, normals=self.normals @ rotation.T
-        )
+        return replace(self, vertices=scale * self.vertices @ rotation.T + shift, normals=self.normals @ rotation.T)
 
 
 def rotation(axis: str, degrees: float) -> np.ndarray:
@@ -80,7 +77,11 @@ def loft(sections: np.ndarray, material: Material, flat: bool = False) -> Part:
 
 
 def superellipsoid(
-    centre: Floats, radii: Floats, material: Material, power: tuple[float, float] = (1.0, 1.0), n: tuple[int, int] = (13, 24)
+    centre: ArrayLike,
+    radii: ArrayLike,
+    material: Material,
+    power: tuple[float, float] = (1.0, 1.0),
+    n: tuple[int, int] = (13, 24),
 ) -> Part:
     """An ellipsoid, or with powers below 1 (side view, plan) a box with rounded edges."""
     polar = np.linspace(-np.pi / 2, np.pi / 2, n[0])[:, None]
@@ -95,7 +96,9 @@ def superellipsoid(
     return surface(np.asarray(centre) + np.asarray(radii) * np.stack([x, y, z], axis=-1), material)
 
 
-def tube(path: Floats, radius: Floats, material: Material, n: int = 10, flat: bool = True, up: Floats = (0, 0, 1)) -> Part:
+def tube(
+    path: ArrayLike, radius: ArrayLike, material: Material, n: int = 10, flat: bool = True, up: ArrayLike = (0, 0, 1)
+) -> Part:
     """A tube along a path (m, 3); ``radius``: one number, one a point, or (m, 2): sideways and along ``up``."""
     points = np.asarray(path, dtype=float)
     along = np.gradient(points, axis=0)
@@ -113,7 +116,12 @@ def tube(path: Floats, radius: Floats, material: Material, n: int = 10, flat: bo
 
 
 def revolve(
-    profile: Floats, material: Material, base: Floats = (0, 0, 0), axis: str = "z", n: int = 32, ring: bool = False
+    profile: ArrayLike,
+    material: Material,
+    base: ArrayLike = (0, 0, 0),
+    axis: str = "z",
+    n: int = 32,
+    ring: bool = False,
 ) -> Part:
     """A surface of revolution about an axis through ``base``.
 
@@ -135,10 +143,10 @@ def revolve(
     return surface(np.asarray(base) + grid[..., order], material, wrap=(ring, True))
 
 
-def bezier(*controls: Sequence[float], n: int = 12) -> np.ndarray:
+def bezier(*controls: ArrayLike, n: int = 12) -> np.ndarray:
     """(n, 3) points on the Bezier curve of the control points."""
     t = np.linspace(0, 1, n)[:, None]
-    layer = [np.broadcast_to(np.asarray(point, dtype=float), (n, len(controls[0]))) for point in controls]
+    layer = [np.asarray(point, dtype=float) for point in controls]
     while len(layer) > 1:
-        layer = [(1 - t) * first + t * second for first, second in zip(layer[:-1], layer[1:], strict=True)]
+        layer = [(1 - t) * first + t * second for first, second in pairwise(layer)]
     return layer[0]

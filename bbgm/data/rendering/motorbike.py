@@ -31,8 +31,18 @@ def motorbike(generator: np.random.Generator, noise: Noise) -> Model:
         parts += [
             tube([front + side * 1.1, head + side + [0.02, 0, 0]], [0.028, 0.022], steel, n=8),
             tube([front + side * 1.1, front + side + (head - front) * 0.5], 0.038, dark, n=8),
-            tube(bezier(head + side, head + side + [-0.1, 0, -0.45], bottom + side + [0.22, 0, 0], bottom + side, n=8), 0.028, frame, n=8),
-            tube([bottom + side, bottom + side + [-0.3, 0, 0.05], seat_front + side + [-0.15, 0, -0.06]], 0.028, frame, n=8),
+            tube(
+                bezier(head + side, head + side + [-0.1, 0, -0.45], bottom + side + [0.22, 0, 0], bottom + side, n=8),
+                0.028,
+                frame,
+                n=8,
+            ),
+            tube(
+                [bottom + side, bottom + side + [-0.3, 0, 0.05], seat_front + side + [-0.15, 0, -0.06]],
+                0.028,
+                frame,
+                n=8,
+            ),
             tube([bottom + side + [-0.25, 0, 0.1], rear + side * 1.2], 0.032, steel, n=8),
             tube([rear + side * 1.3, seat_rear + side + [0.12, 0, -0.04]], 0.026, steel, n=8),
             tube([seat_front + side, seat_rear + side], 0.026, frame, n=8),
@@ -40,7 +50,9 @@ def motorbike(generator: np.random.Generator, noise: Noise) -> Model:
     tank_rear, tank_front = np.array([-0.06, 0, 0.82 + raise_]), head + [-0.08, 0, -0.03]
     tank_height = generator.uniform(0.12, 0.19)
     s = np.linspace(0, 1, 9)
-    path = tank_rear + s[:, None] * (tank_front - tank_rear) + np.stack([0 * s, 0 * s, 0.04 * np.sin(np.pi * s)], axis=1)
+    path = (
+        tank_rear + s[:, None] * (tank_front - tank_rear) + np.stack([0 * s, 0 * s, 0.04 * np.sin(np.pi * s)], axis=1)
+    )
     belly = np.sin(np.pi * (0.12 + 0.8 * s)) ** 0.6
     parts.append(tube(path, np.stack([0.17 * belly, tank_height * belly], axis=1), lacquer, n=18, flat=False))
     hump = generator.uniform(0.02, 0.08)
@@ -51,20 +63,41 @@ def motorbike(generator: np.random.Generator, noise: Noise) -> Model:
     parts += _mudguards(generator, rear, wheel_rear, front, wheel_front, lacquer)
     bar, wide = head + [-0.04, 0, generator.uniform(0.08, 0.2)], generator.uniform(0.3, 0.4)
     grips = [bar + [-0.1, y, 0.02] for y in (-wide, wide)]
-    parts.append(tube(bezier(grips[0], bar + [0, -0.2, 0.02], head + [0, -0.1, 0.02], head + [0, 0.1, 0.02], bar + [0, 0.2, 0.02], grips[1], n=16), 0.018, steel, n=8))
+    parts.append(
+        tube(
+            bezier(
+                grips[0],
+                bar + [0, -0.2, 0.02],
+                head + [0, -0.1, 0.02],
+                head + [0, 0.1, 0.02],
+                bar + [0, 0.2, 0.02],
+                grips[1],
+                n=16,
+            ),
+            0.018,
+            steel,
+            n=8,
+        )
+    )
     for grip in grips:
         parts.append(tube([grip + [0, -0.06, 0], grip + [0, 0.06, 0]], 0.03, dark, n=8))
     lamp = head + [0.14, 0, 0.0]
-    parts.append(revolve([(0, -0.12), (0.06, -0.1), (0.1, 0), (0.1, 0.02), (0, 0.02)], lacquer, base=lamp, axis="x", n=20))
-    parts.append(superellipsoid(lamp + [0.02, 0, 0], (0.025, 0.09, 0.09), Material(plain(np.array([0.9, 0.9, 0.75])), 1, 60)))
+    parts.append(
+        revolve([(0, -0.12), (0.06, -0.1), (0.1, 0), (0.1, 0.02), (0, 0.02)], lacquer, base=lamp, axis="x", n=20)
+    )
+    parts.append(
+        superellipsoid(lamp + [0.02, 0, 0], (0.025, 0.09, 0.09), Material(plain(np.array([0.9, 0.9, 0.75])), 1, 60))
+    )
     tail = rear + [-wheel_rear * 0.62, 0, wheel_rear * 0.95]
-    parts.append(superellipsoid(tail + [-0.03, 0, 0.04], (0.035, 0.06, 0.035), Material(plain(colour(0, 0.95, 0.8)), 0.7)))
+    parts.append(
+        superellipsoid(tail + [-0.03, 0, 0.04], (0.035, 0.06, 0.035), Material(plain(colour(0, 0.95, 0.8)), 0.7))
+    )
     keypoints = np.array([
         front + [0, -0.06, 0], rear + [0, -0.06, 0], (-0.02, -0.1, 0.17), (-0.32, -0.12, 0.66 + raise_),
         tank_rear + [0.05, -0.12, -0.04], tank_front + [-0.04, -0.1, -0.06], bar + [-0.03, -0.12, 0.0],
         lamp + [0.04, 0, 0], (0.08, -0.14, 0.42), tail,
     ])  # fmt: skip
-    return Model(parts, keypoints, azimuth=36, elevation=(2, 22), aspect=(1.0, 1.4))
+    return Model(parts, keypoints, azimuth=62, elevation=(2, 34), aspect=(1.0, 1.4))
 
 
 def _wheel(centre: np.ndarray, radius: float, thick: float, steel: Material) -> list[Part]:
@@ -90,7 +123,13 @@ def _engine(generator: np.random.Generator, steel: Material, dark: Material) -> 
     block = steel if generator.random() < 0.5 else dark
     parts = [
         superellipsoid((0.0, 0, 0.32), (0.22, 0.14, 0.12), block, (0.5, 0.5)),
-        revolve([(0, -0.16), (0.11, -0.16), (0.12, -0.13), (0.12, 0.13), (0, 0.16)], steel, base=(-0.06, 0, 0.32), axis="y", n=20),
+        revolve(
+            [(0, -0.16), (0.11, -0.16), (0.12, -0.13), (0.12, 0.13), (0, 0.16)],
+            steel,
+            base=(-0.06, 0, 0.32),
+            axis="y",
+            n=20,
+        ),
     ]
     tilts = (-25, 25) if generator.random() < 0.4 else (12,)
     for tilt in tilts:
@@ -102,15 +141,24 @@ def _engine(generator: np.random.Generator, steel: Material, dark: Material) -> 
         ring = np.cos(grid_angle)[:, None] * u + np.sin(grid_angle)[:, None] * v
         grid = np.array([0.06, 0, 0.4]) + along[:, None, None] * lean + radius[:, None, None] * ring
         parts.append(surface(grid, block))
-    pipe = bezier((0.12, -0.1, 0.5), (0.38, -0.14, 0.5), (0.3, -0.16, 0.18), (-0.1, -0.17, 0.2), (-0.45, -0.17, 0.24), n=14)
+    pipe = bezier(
+        (0.12, -0.1, 0.5), (0.38, -0.14, 0.5), (0.3, -0.16, 0.18), (-0.1, -0.17, 0.2), (-0.45, -0.17, 0.24), n=14
+    )
     end = generator.uniform(-1.1, -0.75)
     parts.append(tube(pipe, 0.03, steel, n=10))
-    parts.append(tube([(-0.4, -0.17, 0.235), (-0.48, -0.17, 0.245), (end, -0.18, 0.33)], [0.035, 0.055, 0.06], steel, n=12))
+    parts.append(
+        tube([(-0.4, -0.17, 0.235), (-0.48, -0.17, 0.245), (end, -0.18, 0.33)], [0.035, 0.055, 0.06], steel, n=12)
+    )
     return parts
 
 
 def _mudguards(
-    generator: np.random.Generator, rear: np.ndarray, wheel_rear: float, front: np.ndarray, wheel_front: float, lacquer: Material
+    generator: np.random.Generator,
+    rear: np.ndarray,
+    wheel_rear: float,
+    front: np.ndarray,
+    wheel_front: float,
+    lacquer: Material,
 ) -> list[Part]:
     """Bands around the upper part of both wheels."""
     parts = []

@@ -1,10 +1,11 @@
 """Paints: the colour of each point of a part, and how it shines."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from colorsys import hsv_to_rgb
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 Paint = Callable[[np.ndarray], np.ndarray]
 """Local coordinates (P, 3) -> linear RGB (P, 3) in [0, 1]."""
@@ -36,7 +37,7 @@ class Noise:
         high = (low + 1) % self.SIDE
         dimensions = points.shape[1]
         strides = [1, self.SIDE, self.SIDE**2][:dimensions]
-        low, high = low * np.int32(strides), high * np.int32(strides)
+        low, high = low * np.array(strides, dtype=np.int32), high * np.array(strides, dtype=np.int32)
         total = np.zeros(len(points), dtype=np.float32)
         for corner in range(2**dimensions):
             index, weight = np.int32(0), np.float32(1)
@@ -59,7 +60,9 @@ def colour(hue: float, saturation: float, value: float) -> np.ndarray:
 
 
 def random_colour(
-    generator: np.random.Generator, saturation: Sequence[float] = (0.3, 0.95), value: Sequence[float] = (0.35, 0.95)
+    generator: np.random.Generator,
+    saturation: tuple[float, float] = (0.3, 0.95),
+    value: tuple[float, float] = (0.35, 0.95),
 ) -> np.ndarray:
     """Any hue, the rest within the ranges."""
     return colour(generator.random(), generator.uniform(*saturation), generator.uniform(*value))
@@ -85,7 +88,7 @@ def mottled(rgb: np.ndarray, noise: Noise, frequency: float, strength: float = 0
     return lambda local: rgb * (1 - strength / 2 + strength * noise.fractal(local * frequency, 2))[:, None]
 
 
-def striped(first: np.ndarray, second: np.ndarray, axis: Sequence[float], period: float, share: float = 0.5) -> Paint:
+def striped(first: np.ndarray, second: np.ndarray, axis: ArrayLike, period: float, share: float = 0.5) -> Paint:
     """Stripes across an axis; the second colour takes a share of each period."""
 
     def paint(local: np.ndarray) -> np.ndarray:

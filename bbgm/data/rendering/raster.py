@@ -40,26 +40,22 @@ def rasterise(corners: np.ndarray, nearness: np.ndarray, width: int, height: int
     keep = np.flatnonzero((area < -1e-9) & (extent.prod(axis=1) > 0))
     first, u, v, area, low, extent = (array[keep] for array in (first, u, v, area, low, extent))
 
-    # One row of samples of a triangle's bounding box is an entry; then one sample is.
-    row_face = np.repeat(np.arange(len(keep)), extent[:, 1])
-    row = _count_within(extent[:, 1]) + low[row_face, 1]
-    columns = extent[row_face, 0]
-    entry = np.repeat(np.arange(len(row_face)), columns)
-    x = (_count_within(columns) + low[row_face[entry], 0]).astype(np.int32)
-
-    # Weights are affine in x: value = start[row] + slope[face] * x.
-    scale = 1 / area
-    slope2, slope3 = v[:, 1] * scale, -u[:, 1] * scale
-    dy = row + 0.5 - first[row_face, 1]
-    start2 = (0.5 - first[row_face, 0]) * slope2[row_face] - dy * (v[:, 0] * scale)[row_face]
-    start3 = (0.5 - first[row_face, 0]) * slope3[row_face] + dy * (u[:, 0] * scale)[row_face]
-    w2 = (start2[entry] + slope2[row_face][entry] * x).astype(np.float32)
-    w3 = (start3[entry] + slope3[row_face][entry] * x).astype(np.float32)
+    # The rows of all triangles' bounding boxes; along a row the weights are start + slope * column.
+    of = np.repeat(np.arange(len(keep)), extent[:, 1])
+    row = _count_within(extent[:, 1]) + low[of, 1]
+    dx, dy = (low[:, 0] + 0.5 - first[:, 0])[of], row + 0.5 - first[of, 1]
+    (u_x, u_y), (v_x, v_y) = ((side / area[:, None])[of].T for side in (u, v))
+    columns = extent[of, 0]
+    column = _count_within(columns).astype(np.float32)
+    w2, w3 = (
+        np.repeat(start.astype(np.float32), columns) + np.repeat(slope.astype(np.float32), columns) * column
+        for start, slope in ((dx * v_y - dy * v_x, v_y), (dy * u_x - dx * u_y, -u_y))
+    )
     inside = np.flatnonzero((w2 >= -1e-5) & (w3 >= -1e-5) & (w2 + w3 <= 1 + 1e-5))
-    entry, x, w2, w3 = entry[inside], x[inside], w2[inside], w3[inside]
-
-    face = keep[row_face[entry]]
-    sample = row[entry] * width + x
+    w2, w3 = w2[inside], w3[inside]
+    entry = np.repeat(np.arange(len(of)), columns)[inside]
+    face = keep[of[entry]]
+    sample = (row * width + low[of, 0])[entry] + column[inside].astype(np.int64)
     near = nearness.astype(np.float32)
     value = near[face, 0] + w2 * (near[face, 1] - near[face, 0]) + w3 * (near[face, 2] - near[face, 0])
     buffer = np.full(width * height, -np.inf, dtype=np.float32)

@@ -32,9 +32,9 @@ class Model:
 
     parts: Sequence[Part]
     keypoints: np.ndarray
-    azimuth: float = 35.0
-    elevation: tuple[float, float] = (2.0, 28.0)
-    aspect: tuple[float, float] = (0.8, 1.35)
+    azimuth: float
+    elevation: tuple[float, float]
+    aspect: tuple[float, float]
     framed: np.ndarray | None = None
     clutter_in_front: bool = True
 
@@ -50,9 +50,14 @@ def render(model: Model, generator: np.random.Generator, noise: Noise) -> tuple[
     keypoints = model.keypoints @ turn.T
     framed = np.concatenate([p.vertices for p in parts]) if model.framed is None else model.framed @ turn.T
     framed = np.concatenate([framed, keypoints])
-    roll = float(np.clip(generator.normal(0, 3.5), -10, 10))
+    roll = float(np.clip(generator.normal(0, 5), -14, 14))
     camera = aim(
-        framed, generator.uniform(*model.elevation), roll, generator.uniform(4.5, 8.0), _size(model, generator), generator
+        framed,
+        generator.uniform(*model.elevation),
+        roll,
+        generator.uniform(4.5, 8.0),
+        _size(model, generator),
+        generator,
     )
     outside = bool(generator.random() < 0.5)
     parts += _clutter(framed, generator, noise, model.clutter_in_front)
@@ -75,10 +80,12 @@ def _clutter(framed: np.ndarray, generator: np.random.Generator, noise: Noise, i
     things = []
     for _ in range(generator.integers(1, 5)):
         size = generator.uniform(0.18, 0.6)
-        place = np.array([generator.uniform(low[0] - 1, high[0] + 1), high[1] + size + generator.uniform(0.2, 1.3), 0.0])
+        place = np.array(
+            [generator.uniform(low[0] - 1, high[0] + 1), high[1] + size + generator.uniform(0.2, 1.3), 0.0]
+        )
         things.append((size, place))
-    for _ in range(generator.integers(0, 3) if in_front else 0):
-        size = generator.uniform(0.1, 0.24)
+    for _ in range(generator.integers(0, 4) if in_front else 0):
+        size = generator.uniform(0.1, 0.26)
         place = np.array([generator.uniform(low[0], high[0]), low[1] - size - generator.uniform(0.05, 0.3), 0.0])
         things.append((size, place))
     parts = []
@@ -150,7 +157,7 @@ def _openness(sample: np.ndarray, depth: np.ndarray, width: int, height: int) ->
 
 
 def _expose(radiance: np.ndarray, exposure: float) -> np.ndarray:
-    """8-bit picture: a film's response (Narkowicz' fit of ACES: dark toe, soft highlights), then the display's gamma."""
+    """8-bit picture: a film's response (Narkowicz' fit of ACES: dark toe, soft highlights), then display gamma."""
     light = np.maximum(radiance.astype(np.float32) * np.float32(0.62 * exposure), 0)
     shown = light * (2.51 * light + 0.03) / (light * (2.43 * light + 0.59) + 0.14)
     return (255 * np.clip(shown, 0, 1) ** np.float32(1 / 2.2) + 0.5).astype(np.uint8)
