@@ -13,7 +13,7 @@ def face(generator: np.random.Generator, noise: Noise) -> Model:
     """Both halves are alike but for a few degrees of turn; it looks at the viewer."""
     wide, tall = generator.uniform(0.5, 0.62), generator.uniform(0.68, 0.8)
     middle = 1.5
-    tone = generator.uniform(0, 1)
+    tone = generator.random() ** 1.7
     skin_rgb = colour(generator.uniform(0.045, 0.075), 0.34 + 0.3 * tone, 0.97 - 0.6 * tone)
     skin = Material(_skin(generator, noise, skin_rgb, middle), 0.16, 14)
     hair_rgb = colour(generator.uniform(0.02, 0.12), generator.uniform(0.1, 0.75), generator.uniform(0.08, 0.85))

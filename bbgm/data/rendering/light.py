@@ -39,7 +39,7 @@ class Light:
         normals: np.ndarray,
         view: np.ndarray,
         lit: np.ndarray,
-        open_: np.ndarray,
+        openness: np.ndarray,
         gloss: np.ndarray,
         sharpness: np.ndarray,
     ) -> np.ndarray:
@@ -48,14 +48,14 @@ class Light:
         Args:
             albedo: (P, 3) linear RGB.
             normals, view: (P, 3) unit vectors, outwards and towards the camera.
-            lit: (P,) share of the direct light that arrives; open_: (P,) of the sky's.
+            lit: (P,) share of the direct light that arrives; openness: (P,) of the sky's.
             gloss, sharpness: (P,) of the material.
         """
         rgb, sky, ground = (array.astype(np.float32) for array in (self.rgb, self.sky, self.ground))
         incidence = normals @ self.direction.astype(np.float32)
         direct = np.maximum(incidence, 0) * lit
         upward = 0.5 + 0.5 * normals[:, 2:]
-        ambient = (ground + upward * (sky - ground)) * open_[:, None]
+        ambient = (ground + upward * (sky - ground)) * openness[:, None]
         half = unit(view + self.direction.astype(np.float32))
         spot = np.maximum(dot(normals, half), 0) ** sharpness * (incidence > 0) * lit
         facing = np.maximum(dot(normals, view), 0)
@@ -63,7 +63,7 @@ class Light:
             2 * facing * normals[:, 2] - view[:, 2]
         )  # height of the mirrored line of sight: how much sky it meets
         fresnel = 0.08 + 0.92 * (1 - facing) ** 4
-        sheen = (gloss * fresnel * np.clip(0.3 + 1.5 * mirrored, 0, 1.3) * open_)[:, None] * sky
+        sheen = (gloss * fresnel * np.clip(0.3 + 1.5 * mirrored, 0, 1.3) * openness)[:, None] * sky
         return albedo * (direct[:, None] * rgb + ambient) + (gloss * spot)[:, None] * rgb + 1.6 * sheen
 
 

@@ -136,8 +136,10 @@ def _radiance(parts: Sequence[Part], camera: Camera, light: Light, around: backg
     gloss = np.array([part.material.gloss for part in parts], dtype=np.float32)[part_of]
     sharpness = np.array([part.material.sharpness for part in parts], dtype=np.float32)[part_of]
     lit = shadows.lit(points, normal)
-    open_ = _openness(hits.sample, 1 / hits.nearness, width, height) * (0.6 + 0.4 * np.clip(points[:, 2] / 0.4, 0, 1))
-    radiance = light.shade(albedo, normal, view, lit, open_, gloss, sharpness)
+    openness = _openness(hits.sample, 1 / hits.nearness, width, height) * (
+        0.6 + 0.4 * np.clip(points[:, 2] / 0.4, 0, 1)
+    )
+    radiance = light.shade(albedo, normal, view, lit, openness, gloss, sharpness)
 
     # Mean over the samples of each px: those that hit no part show the background.
     pixel = hits.sample // (width * OVERSAMPLING) * camera.width + hits.sample % width // OVERSAMPLING
