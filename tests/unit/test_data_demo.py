@@ -115,6 +115,18 @@ def test_place_that_cannot_be_written(tmp_path: Path) -> None:
         make_demo(tmp_path / "file" / "folder", SEED, IMAGES)
 
 
+def test_full_disk_leaves_nothing(tmp_path: Path) -> None:
+    """A limit on the size of a file stops the writer as a full disk does."""
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (30000, 30000)); "
+    code = limit + MAKE.format(SEED, IMAGES)
+    ended = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    last = ended.stderr.strip().splitlines()[-1]
+    assert "cannot write" in last
+    assert "free some space" in last
+    assert [file.name for file in tmp_path.iterdir()] == [".demo.lock"]
+
+
 def test_open_dataset_makes_it_on_first_use(demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BBGM_CACHE", str(tmp_path))
     data = DataConfig(source="demo", demo_seed=SEED, demo_images_per_class=IMAGES, classes=("Duck", "Car"))
