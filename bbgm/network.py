@@ -68,8 +68,9 @@ class SplineCNN(nn.Module):
         """Refine the features (N, C) of the nodes of several graphs, one graph after another."""
         starts = np.cumsum([0] + [len(graph.xy) for graph in graphs])
         edge_index = np.concatenate([g.edge_index + start for g, start in zip(graphs, starts, strict=False)], axis=1)
-        pseudo = torch.from_numpy(np.concatenate([pseudo_coordinates(graph, FRAME) for graph in graphs])).to(x)
-        plan = SplinePlan.make(len(x), torch.from_numpy(edge_index), pseudo, self.first.kernel_size)
+        pseudo = np.concatenate([pseudo_coordinates(graph, FRAME) for graph in graphs])
+        ends, coordinates = torch.from_numpy(edge_index), torch.from_numpy(pseudo)
+        plan = SplinePlan.make(len(x), ends, coordinates, self.first.kernel_size).to(x)
         hidden = F.relu(self.first.apply_plan(x, plan))
         return x + self.weight * self.second.apply_plan(hidden, plan)
 

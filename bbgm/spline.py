@@ -47,7 +47,7 @@ class SplinePlan:
 
     @classmethod
     def make(cls, nodes: int, edge_index: Tensor, pseudo: Tensor, kernel_size: int) -> "SplinePlan":
-        """Plan for a graph of that many nodes. Sorting happens on the CPU; the result lies where ``pseudo`` does.
+        """Plan for a graph of that many nodes, made on the CPU in double precision.
 
         Args:
             nodes: N.
@@ -55,7 +55,6 @@ class SplinePlan:
             pseudo: (E, 2) in [0, 1].
             kernel_size: K, matrices a side.
         """
-        device, dtype = pseudo.device, pseudo.dtype
         edge_index, pseudo = edge_index.cpu(), pseudo.detach().cpu().double()
         _check(nodes, edge_index, pseudo)
         source, target = edge_index
@@ -76,7 +75,12 @@ class SplinePlan:
         rank = torch.arange(len(target)) - (degree.cumsum(0) - degree)[target[order]]
         incoming = torch.full((nodes, int(degree.max()) if len(target) else 0), len(target))
         incoming[target[order], rank] = order
-        return cls(pair_node.to(device), segments, pair.to(device), basis.to(device, dtype), incoming.to(device))
+        return cls(pair_node, segments, pair, basis, incoming)
+
+    def to(self, like: Tensor) -> "SplinePlan":
+        """The plan where features lie, with weights of their type."""
+        pair_node, pair, incoming = (index.to(like.device) for index in (self.pair_node, self.pair, self.incoming))
+        return SplinePlan(pair_node, self.segments, pair, self.basis.to(like), incoming)
 
 
 def _check(nodes: int, edge_index: Tensor, pseudo: Tensor) -> None:
@@ -232,7 +236,7 @@ class SplineConv(nn.Module):
         Args:
             x: (N, in).
             edge_index: (2, E) int64, sources above targets.
-            pseudo: (E, 2) in [0, 1], dtype of ``x``.
+            pseudo: (E, 2) in [0, 1].
 
         Returns:
             (N, out).
@@ -240,7 +244,7 @@ class SplineConv(nn.Module):
         Raises:
             ValueError: wrong shapes, an edge of a node that is not there, or a coordinate outside of [0, 1].
         """
-        return self.apply_plan(x, SplinePlan.make(len(x), edge_index, pseudo.to(x.dtype), self.kernel_size))
+        return self.apply_plan(x, SplinePlan.make(len(x), edge_index, pseudo, self.kernel_size).to(x))
 
     def apply_plan(self, x: Tensor, plan: SplinePlan) -> Tensor:
         """Apply the layer to the graph of a plan, which several layers can share."""
