@@ -1,7 +1,6 @@
 // Method "best": cheap starts first, then the coupled dual, tabu search where it leaves a gap, branch and bound last.
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
+#include <cstdint>
 #include <limits>
 
 #include "branch.hpp"
@@ -18,18 +17,20 @@ constexpr double inf = std::numeric_limits<double>::infinity();
 
 // What an effort may cost. Work is counted, never timed.
 struct Limits {
-  int levels;              // of the annealing
-  int sweeps;              // a level
-  std::int64_t first_moves;  // tabu moves before the dual, times the nodes of the smaller side
-  std::int64_t moves;      // tabu moves after it
-  std::int64_t branch_work;
+  int levels, sweeps;         // of the annealing, sweeps a level
+  double cooling;             // factor from level to level
+  std::int64_t first_moves;   // tabu moves before the dual, a node of the smaller side
+  std::int64_t moves;         // tabu moves after everything else
+  std::int64_t branch_work;   // table entries
 };
+
+constexpr double hottest = 0.3;  // first temperature, times the scale of the costs
 
 Limits limits(Effort effort) {
   switch (effort) {
-    case Effort::fast: return {5, 3, 2, 600, 0};
-    case Effort::thorough: return {30, 10, 5, 100'000, 4'000'000'000};
-    default: return {10, 5, 2, 2500, 4'000'000};
+    case Effort::fast: return {5, 3, 0.35, 2, 600, 0};
+    case Effort::thorough: return {30, 10, 0.85, 100, 100'000, 4'000'000'000};
+    default: return {10, 5, 0.6, 20, 2500, 4'000'000};
   }
 }
 
@@ -114,18 +115,18 @@ class BestSolver {
     if (closed()) return true;
 
     CoupledDual dual(problem_);
-    const double hot = 0.3, cold = 0.003;
-    for (int level = 0; level < limits_.levels; ++level) {
-      const double temperature = hot * std::pow(cold / hot, static_cast<double>(level) / (limits_.levels - 1));
-      if (refine(dual, dual.scale() * temperature, limits_.sweeps, best_, budget_)) return true;
+    double temperature = hottest * dual.scale();
+    for (int level = 0; level < limits_.levels; ++level, temperature *= limits_.cooling) {
+      if (refine(dual, temperature, limits_.sweeps, best_, budget_)) return true;
       bound_ = std::max(bound_, dual.last_bound());
       dual.rounding_costs(costs);
       round(costs);
     }
+    budget_.used = 0;
+    budget_.limit = limits_.branch_work;
+    if (budget_.limit > 0 && branch(dual, search_, best_, budget_)) return true;
     tabu(limits_.moves, 2);
-    if (closed()) return true;
-    budget_.work = limits_.branch_work;
-    return budget_.work > 0 && branch(dual, search_, best_, budget_);
+    return closed();
   }
 
   const Problem& problem_;
@@ -141,7 +142,5 @@ class BestSolver {
 }  // namespace
 
 Result solve_best(const Problem& problem, const Options& options) { return BestSolver(problem, options).run(); }
-
-Result solve_dual(const Problem& problem, const Options& options) { return solve_best(problem, options); }
 
 }  // namespace gm

@@ -1,13 +1,12 @@
 #include "branch.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace gm {
 
 bool refine(CoupledDual& dual, double temperature, int sweeps, const Incumbent& best, Budget& budget) {
   dual.anneal(temperature, sweeps);
-  budget.work -= (sweeps + 2) * dual.sweep_work();
+  budget.used += (sweeps + 2) * dual.sweep_work();
   budget.sweeps += sweeps;
   for (;;) {
     if (dual.bound() >= best.target()) return true;
@@ -20,14 +19,24 @@ bool refine(CoupledDual& dual, double temperature, int sweeps, const Incumbent& 
 
 namespace {
 
-// The node of graph 1 with the fewest labels, but more than one; -1 when every node has one.
-int branching_node(const CoupledDual& dual, int n1) {
-  int best = -1, least = 0;
+// The node of graph 1 whose labels promise the smallest tree: each counts less the nearer its bound is to the
+// incumbent. -1 when every node has one label.
+int branching_node(const CoupledDual& dual, int n1, double target) {
+  const double gap = std::max(target - dual.last_bound(), 1e-300);
+  int best = -1;
+  double least = 0;
   for (int i = 0; i < n1; ++i) {
-    const int count = dual.label_count(i);
-    if (count > 1 && (best < 0 || count < least)) {
+    const std::vector<int> labels = dual.labels_left(i);
+    if (labels.size() < 2) continue;
+    double size = 0;
+    for (const int label : labels) {
+      const double closed = (dual.label_bound(i, label) - dual.last_bound()) / gap;
+      const double open = 1 - std::min(1.0, std::max(0.0, closed));
+      size += 0.5 + open * open;
+    }
+    if (best < 0 || size < least) {
       best = i;
-      least = count;
+      least = size;
     }
   }
   return best;
@@ -36,9 +45,9 @@ int branching_node(const CoupledDual& dual, int n1) {
 }  // namespace
 
 bool branch(const CoupledDual& node, LocalSearch& search, Incumbent& best, Budget& budget,
-            const BranchOptions& options) {
+            const BranchOptions& options, double share) {
   const int n1 = static_cast<int>(best.assignment.size());
-  const int i = branching_node(node, n1);
+  const int i = branching_node(node, n1, best.target());
   if (i < 0) {  // one matching is left
     std::vector<int> only(n1, -1);
     for (int k = 0; k < n1; ++k) only[k] = node.only_match(k);
@@ -48,21 +57,25 @@ bool branch(const CoupledDual& node, LocalSearch& search, Incumbent& best, Budge
       best.value = search.best_value();
       best.assignment = search.best();
     }
+    budget.closed += share;
     return true;
   }
-  for (const int label : node.labels_left(i)) {
-    if (budget.work <= 0) return false;
+  const std::vector<int> labels = node.labels_left(i);
+  share /= static_cast<double>(labels.size());
+  for (const int label : labels) {
+    if (budget.spent() || budget.hopeless()) return false;
     CoupledDual child(node);
     child.choose(i, label);
-    if (child.empty()) continue;
     child.compact();
-    bool refuted = false;
-    for (int k = 0; k < options.levels && !refuted; ++k) {
-      const double t = options.levels > 1 ? static_cast<double>(k) / (options.levels - 1) : 1.0;
-      const double temperature = options.hot * std::pow(options.cold / options.hot, t);
+    bool refuted = child.empty();
+    for (const double temperature : options.temperatures) {
+      if (refuted) break;
       refuted = refine(child, child.scale() * temperature, options.sweeps, best, budget);
     }
-    if (!refuted && !branch(child, search, best, budget, options)) return false;
+    if (refuted)
+      budget.closed += share;
+    else if (!branch(child, search, best, budget, options, share))
+      return false;
   }
   return true;
 }

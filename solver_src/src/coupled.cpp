@@ -17,7 +17,7 @@ std::size_t padded(int n) { return static_cast<std::size_t>(n + 3) / 4 * 4; }
 
 }  // namespace
 
-CoupledDual::CoupledDual(const Problem& p) : problem_(p), alive_(p.size(), 1) {
+CoupledDual::CoupledDual(const Problem& p) : problem_(p), alive_(p.size(), 1), label_bound_(p.size(), -inf), idle_bound_(p.n1, -inf) {
   local_[0].resize(p.size());
   local_[1].resize(p.size());
   for (int a = 0; a < p.size(); ++a) local_[0][a] = a - p.row_start[p.left[a]];
@@ -425,6 +425,7 @@ int CoupledDual::remove_above(double upper) {
     const double reduced = lap_costs_[static_cast<std::size_t>(i) * p.n2 + j] - lap_.row[i] - lap_.column[j];
     const double with = bound_ + std::max(0.0, reduced) + s0.node_marginal[s0.node_at[i] + local_[0][a]] +
                         s1.node_marginal[s1.node_at[j] + local_[1][a]];
+    label_bound_[a] = with;
     if (with >= upper) doomed.push_back(a);
   }
   for (const int a : doomed) kill(a);
@@ -435,7 +436,9 @@ int CoupledDual::remove_above(double upper) {
     for (int i = 0; i < s.n; ++i) {
       if (!s.dummy[i]) continue;
       const int last = s.labels[i] - 1;
-      if (bound_ - potential[i] + s.node_marginal[s.node_at[i] + last] >= upper) {
+      const double with = bound_ - potential[i] + s.node_marginal[s.node_at[i] + last];
+      if (which == 0) idle_bound_[i] = with;
+      if (with >= upper) {
         s.dummy[i] = 0;
         forbid(s, i, last);
         ++removed;
@@ -443,6 +446,7 @@ int CoupledDual::remove_above(double upper) {
     }
   }
   check_empty();
+  propagate();
   return removed;
 }
 
@@ -472,33 +476,15 @@ void CoupledDual::kill(int a) {
   forbid(side_[1], problem_.right[a], local_[1][a]);
 }
 
-void CoupledDual::remove(int i, int assignment) {
-  if (assignment >= 0) {
-    kill(assignment);
-  } else {
-    side_[0].dummy[i] = 0;
-    forbid(side_[0], i, side_[0].labels[i] - 1);
-  }
-  check_empty();
-}
-
 void CoupledDual::choose(int i, int assignment) {
-  const Problem& p = problem_;
-  for (int a = p.row_start[i]; a < p.row_start[i + 1]; ++a)
-    if (a != assignment && alive_[a]) kill(a);
-  if (assignment < 0) {
-    check_empty();
-    return;
-  }
-  if (side_[0].dummy[i]) remove(i, -1);
-  const int j = p.right[assignment];
-  for (int k = p.col_start[j]; k < p.col_start[j + 1]; ++k)
-    if (p.col[k] != assignment && alive_[p.col[k]]) kill(p.col[k]);
-  if (side_[1].dummy[j]) {
-    side_[1].dummy[j] = 0;
-    forbid(side_[1], j, side_[1].labels[j] - 1);
+  if (assignment >= 0) {
+    isolate(assignment);
+  } else {
+    for (int a = problem_.row_start[i]; a < problem_.row_start[i + 1]; ++a)
+      if (alive_[a]) kill(a);
   }
   check_empty();
+  propagate();
 }
 
 void CoupledDual::rounding_costs(std::vector<double>& costs) const {
@@ -523,6 +509,8 @@ std::vector<int> CoupledDual::labels_left(int i) const {
   return left;
 }
 
+double CoupledDual::label_bound(int i, int label) const { return label < 0 ? idle_bound_[i] : label_bound_[label]; }
+
 int CoupledDual::label_count(int i) const {
   int n = side_[0].dummy[i];
   for (int a = problem_.row_start[i]; a < problem_.row_start[i + 1]; ++a) n += alive_[a];
@@ -541,23 +529,100 @@ int CoupledDual::size() const {
   return n;
 }
 
-// Drops the removed labels from vectors and tables. "Unmatched" stays as the last label, removed or not.
-void CoupledDual::compact() {
+// A node with one label left takes that label from its partner in the other graph; repeated until nothing changes.
+void CoupledDual::propagate() {
   const Problem& p = problem_;
+  for (bool changed = true; changed && !empty_;) {
+    changed = false;
+    for (int which = 0; which < 2; ++which)
+      for (int i = 0; i < side_[which].n; ++i) {
+        if (side_[which].dummy[i]) continue;
+        const std::vector<int>& start = which == 0 ? p.row_start : p.col_start;
+        int only = -1, count = 0;
+        for (int k = start[i]; k < start[i + 1]; ++k)
+          if (const int a = which == 0 ? k : p.col[k]; alive_[a]) {
+            only = a;
+            ++count;
+          }
+        if (count == 1) changed |= isolate(only);
+      }
+    check_empty();
+  }
+}
+
+// Removes all labels that exclude an assignment. True when there were any.
+bool CoupledDual::isolate(int assignment) {
+  const Problem& p = problem_;
+  bool changed = false;
+  const auto drop = [&](int a) {
+    if (a == assignment || !alive_[a]) return;
+    kill(a);
+    changed = true;
+  };
+  const int node[2] = {p.left[assignment], p.right[assignment]};
+  for (int a = p.row_start[node[0]]; a < p.row_start[node[0] + 1]; ++a) drop(a);
+  for (int k = p.col_start[node[1]]; k < p.col_start[node[1] + 1]; ++k) drop(p.col[k]);
+  for (int which = 0; which < 2; ++which)
+    if (Side& s = side_[which]; s.dummy[node[which]]) {
+      s.dummy[node[which]] = 0;
+      forbid(s, node[which], s.labels[node[which]] - 1);
+      changed = true;
+    }
+  return changed;
+}
+
+// Drops the removed labels from vectors and tables; "unmatched" stays as the last label, removed or not. A table at a
+// node with one label left is a vector: it is added to the other node's and dropped, and the terms in it with it.
+void CoupledDual::compact() {
   std::vector<std::vector<int>> kept;
   for (int which = 0; which < 2; ++which) {
     Side& s = side_[which];
-    const std::vector<int>& start = which == 0 ? p.row_start : p.col_start;
+    const std::vector<int>& start = which == 0 ? problem_.row_start : problem_.col_start;
     kept.assign(s.n, {});
+    std::vector<int> only(s.n, -1);  // the label that is left, if there is one
+    std::vector<double> u, x;
     for (int i = 0; i < s.n; ++i) {
       for (int k = start[i]; k < start[i + 1]; ++k)
-        if (const int a = which == 0 ? k : p.col[k]; alive_[a]) {
+        if (const int a = which == 0 ? k : problem_.col[k]; alive_[a]) {
           kept[i].push_back(local_[which][a]);
           local_[which][a] = static_cast<int>(kept[i].size()) - 1;
         }
       kept[i].push_back(s.labels[i] - 1);
+      const int last = static_cast<int>(kept[i].size()) - 1;
+      if (last == 0 || (last == 1 && !s.dummy[i])) only[i] = kept[i][0];
     }
-    std::vector<double> u, x;
+    std::vector<Table> tables;
+    std::vector<int> new_id;
+    for (auto& list : s.incident) list.clear();
+    std::size_t moves = 0;
+    for (const Table& old : s.tables) {
+      const auto at = [&](int r, int c) { return s.x[old.start + static_cast<std::size_t>(r) * old.width + c]; };
+      const int i = old.row_node, k = old.column_node;
+      if (only[i] >= 0 || only[k] >= 0) {
+        new_id.push_back(-1);
+        for (const int l : kept[only[i] >= 0 ? k : i]) {
+          if (only[i] >= 0)
+            s.u[s.node_at[k] + l] += at(only[i], l);
+          else
+            s.u[s.node_at[i] + l] += at(l, only[k]);
+        }
+        continue;
+      }
+      const int id = static_cast<int>(tables.size());
+      new_id.push_back(id);
+      s.incident[i].push_back({id, true});
+      s.incident[k].push_back({id, false});
+      Table table{i, k, static_cast<int>(kept[i].size()), static_cast<int>(padded(static_cast<int>(kept[k].size()))),
+                  x.size(), moves, moves + padded(static_cast<int>(kept[i].size()))};
+      moves = table.column_at + table.width;
+      x.resize(x.size() + static_cast<std::size_t>(table.rows) * table.width, inf);
+      double* out = x.data() + table.start;
+      for (const int r : kept[i]) {
+        for (std::size_t c = 0; c < kept[k].size(); ++c) out[c] = at(r, kept[k][c]);
+        out += table.width;
+      }
+      tables.push_back(table);
+    }
     for (int i = 0; i < s.n; ++i) {
       const std::size_t from = s.node_at[i];
       s.node_at[i] = u.size();
@@ -569,37 +634,31 @@ void CoupledDual::compact() {
     s.u.swap(u);
     s.log_weight.resize(s.u.size());
     s.node_marginal.assign(s.u.size(), 0.0);
-    std::size_t moves = 0;
-    for (Table& table : s.tables) {
-      const Table old = table;
-      table.rows = s.labels[old.row_node];
-      table.width = static_cast<int>(padded(s.labels[old.column_node]));
-      table.start = x.size();
-      table.row_at = moves;
-      table.column_at = moves + padded(table.rows);
-      moves = table.column_at + table.width;
-      for (const int r : kept[old.row_node]) {
-        for (const int c : kept[old.column_node])
-          x.push_back(s.x[old.start + static_cast<std::size_t>(r) * old.width + c]);
-        x.resize(padded(static_cast<int>(x.size())), inf);
-      }
-    }
     s.x.swap(x);
     s.weight.resize(s.x.size());
     s.move.resize(moves);
+    s.tables.swap(tables);
+    s.total.resize(s.tables.size());
+    s.least.resize(s.tables.size());
+    for (int& table : term_table_[which])
+      if (table >= 0) table = new_id[table];
   }
+  compact_terms();
+}
+
+void CoupledDual::compact_terms() {
+  const Problem& p = problem_;
   std::size_t n = 0;
   for (std::size_t t = 0; t < terms_.size(); ++t) {
-    const int a = terms_[t].first, b = terms_[t].second;
-    if (!alive_[a] || !alive_[b]) continue;
-    terms_[n] = terms_[t];
+    const auto [a, b] = terms_[t];
+    if (!alive_[a] || !alive_[b] || term_table_[0][t] < 0 || term_table_[1][t] < 0) continue;
+    terms_[n] = {a, b};
     for (int which = 0; which < 2; ++which) {
       term_table_[which][n] = term_table_[which][t];
       const Table& table = side_[which].tables[term_table_[which][n]];
-      const std::vector<int>& node = which == 0 ? p.left : p.right;
-      const int row = node[a] == table.row_node ? a : b, column = row == a ? b : a;
-      term_at_[which][n] =
-          table.start + static_cast<std::size_t>(local_[which][row]) * table.width + local_[which][column];
+      const bool in_order = (which == 0 ? p.left[a] : p.right[a]) == table.row_node;
+      term_at_[which][n] = table.start + static_cast<std::size_t>(local_[which][in_order ? a : b]) * table.width +
+                           local_[which][in_order ? b : a];
     }
     ++n;
   }

@@ -28,12 +28,13 @@ class CoupledDual {
   int remove_above(double upper);
   // Removes every label of node i of graph 1 but this one (an assignment, or -1 for staying unmatched).
   void choose(int i, int assignment);
-  void remove(int i, int assignment);
   // (n1, n2) costs whose linear assignment is a promising matching; +inf where removed. Call bound() first.
   void rounding_costs(std::vector<double>& costs) const;
   // Labels left at node i of graph 1: assignments, and -1 if it may stay unmatched.
   std::vector<int> labels_left(int i) const;
   int label_count(int i) const;
+  // Bound on matchings that give node i this label, from the last remove_above.
+  double label_bound(int i, int label) const;
   // The node of graph 2 that is left for node i, -1 if none is.
   int only_match(int i) const;
   // Labels left at all nodes of graph 1.
@@ -83,6 +84,9 @@ class CoupledDual {
   void marginals(Side& s);
   void forbid(Side& s, int node, int label);
   void kill(int assignment);
+  bool isolate(int assignment);
+  void propagate();
+  void compact_terms();
   void check_empty();
 
   const Problem& problem_;
@@ -93,6 +97,7 @@ class CoupledDual {
   std::vector<std::pair<int, int>> terms_;    // (T,) of those with both assignments left, as are the next three
   std::vector<double> term_factor_;           // (T,) product of the factors of the terms during anneal
   std::vector<char> alive_;                   // (A,)
+  std::vector<double> label_bound_, idle_bound_;  // (A,), (n1,)
   std::vector<double> lap_costs_, buffer_;
   LapResult lap_;
   double bound_ = 0, scale_ = 1;

@@ -1,0 +1,254 @@
+// Method "dual", the solver that the paper uses: asymmetric message passing (Swoboda et al., CVPR 2017), block
+// coordinate ascent on a Lagrangian bound, with roundings by linear assignment.
+//
+// Factors: a vector per node over its labels and "unmatched" (costs on graph 1, graph 2 starts at 0), and a table per
+// pair of nodes of graph 1 with a term. Every update moves costs between factors, changes no matching's total and never
+// lowers the bound. Differences to the public implementation:
+// 1. a table's update is done at the nodes' visits; tables are not visited themselves;
+// 2. ties break by the smallest index everywhere.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "lap.hpp"
+#include "solver.hpp"
+
+namespace gm {
+
+namespace {
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+
+class MessagePassing {
+ public:
+  explicit MessagePassing(const Problem& problem) : p_(problem), at2_(problem.size()) {
+    for (int i = 0; i <= p_.n1; ++i) at1_.push_back(p_.row_start[i] + i);  // one more label a node: unmatched
+    u_.assign(p_.size() + p_.n1, 0.0);
+    v_.assign(p_.size() + p_.n2, 0.0);
+    for (int a = 0; a < p_.size(); ++a) u_[a + p_.left[a]] = p_.cost[a];
+    for (int j = 0; j < p_.n2; ++j)
+      for (int k = p_.col_start[j]; k < p_.col_start[j + 1]; ++k) at2_[p_.col[k]] = k + j;
+    build_tables();
+  }
+
+  // One iteration: the linear part to optimality, a pass forward, a pass backward. `share` < 0: anisotropic weights, as
+  // in SRMP and TRW-S; otherwise that part of a node's costs stays with it.
+  void iterate(double share) {
+    linear_step();
+    for (int i = 0; i < p_.n1; ++i) visit(i, true, share);
+    for (int j = 0; j < p_.n2; ++j) pull_from_graph1(j);
+    for (int j = p_.n2 - 1; j >= 0; --j) pull_from_graph1(j);
+    for (int i = p_.n1 - 1; i >= 0; --i) visit(i, false, share);
+  }
+
+  double bound() const {
+    double sum = constant_;
+    for (int i = 0; i < p_.n1; ++i) sum += least(u_, at1_[i], at1_[i + 1]);
+    for (int j = 0; j < p_.n2; ++j) sum += least(v_, p_.col_start[j] + j, p_.col_start[j + 1] + j + 1);
+    for (const double x : table_least()) sum += x;
+    return sum;
+  }
+
+  // Pulls everything out of the tables, then a linear assignment over what the nodes hold.
+  const std::vector<int>& round() {
+    for (int i = 0; i < p_.n1; ++i)
+      for (const Incident& e : incident_[i]) receive(i, e);
+    assign();
+    return lap_.match;
+  }
+
+ private:
+  struct Table {
+    int first, second;  // nodes of graph 1, first < second
+    int rows, columns;
+    std::size_t start;
+  };
+  struct Incident {
+    int table;
+    bool as_row;
+  };
+
+  static double least(const std::vector<double>& x, int begin, int end) {
+    return *std::min_element(x.begin() + begin, x.begin() + end);
+  }
+
+  std::vector<double> table_least() const {
+    std::vector<double> result;
+    for (const Table& t : tables_)
+      result.push_back(*std::min_element(x_.begin() + t.start, x_.begin() + t.start + std::size_t(t.rows) * t.columns));
+    return result;
+  }
+
+  void build_tables() {
+    incident_.resize(p_.n1);
+    std::vector<int> id(static_cast<std::size_t>(p_.n1) * p_.n1, -1);
+    for (const Term& term : p_.terms) {
+      const int i = p_.left[term.a], k = p_.left[term.b];
+      int& table = id[static_cast<std::size_t>(i) * p_.n1 + k];
+      if (table < 0) {
+        table = static_cast<int>(tables_.size());
+        tables_.push_back({i, k, at1_[i + 1] - at1_[i], at1_[k + 1] - at1_[k], x_.size()});
+        x_.resize(x_.size() + static_cast<std::size_t>(tables_.back().rows) * tables_.back().columns, 0.0);
+        incident_[i].push_back({table, true});
+        incident_[k].push_back({table, false});
+        for (int a = p_.row_start[i]; a < p_.row_start[i + 1]; ++a)  // both nodes matched to the same one
+          if (const int b = p_.find(k, p_.right[a]); b >= 0) at(tables_.back(), a, b) = inf;
+      }
+      at(tables_[table], term.a, term.b) = term.cost;
+    }
+    int most = 1;
+    for (int i = 0; i < p_.n1; ++i) most = std::max(most, at1_[i + 1] - at1_[i]);
+    marginal_.resize(most);
+  }
+
+  double& at(const Table& t, int a, int b) {
+    return x_[t.start + static_cast<std::size_t>(a - p_.row_start[t.first]) * t.columns + (b - p_.row_start[t.second])];
+  }
+
+  // The min-marginals of a table go to a node.
+  void receive(int i, const Incident& e) {
+    const Table& t = tables_[e.table];
+    double* u = u_.data() + at1_[i];
+    double* x = x_.data() + t.start;
+    if (e.as_row) {
+      for (int r = 0; r < t.rows; ++r, x += t.columns) {
+        const double m = *std::min_element(x, x + t.columns);
+        u[r] += m;
+        for (int c = 0; c < t.columns; ++c) x[c] -= m;
+      }
+      return;
+    }
+    std::copy(x, x + t.columns, marginal_.begin());
+    for (int r = 1; r < t.rows; ++r)
+      for (int c = 0; c < t.columns; ++c) marginal_[c] = std::min(marginal_[c], x[static_cast<std::size_t>(r) * t.columns + c]);
+    for (int c = 0; c < t.columns; ++c) u[c] += marginal_[c];
+    for (int r = 0; r < t.rows; ++r, x += t.columns)
+      for (int c = 0; c < t.columns; ++c) x[c] -= marginal_[c];
+  }
+
+  // `message`, over the labels of a node, goes from it to a table.
+  void send(const Incident& e, const std::vector<double>& message) {
+    const Table& t = tables_[e.table];
+    double* x = x_.data() + t.start;
+    for (int r = 0; r < t.rows; ++r, x += t.columns)
+      for (int c = 0; c < t.columns; ++c) x[c] += message[e.as_row ? r : c];
+  }
+
+  void visit(int i, bool forward, double share) {
+    if (!forward) pull_from_graph2(i);
+    int later = 0;
+    for (const Incident& e : incident_[i]) {
+      receive(i, e);
+      later += e.as_row == forward;
+    }
+    if (later == 0) return;
+    const int labels = at1_[i + 1] - at1_[i], earlier = static_cast<int>(incident_[i].size()) - later;
+    // The linear part reads from this node as well: one target more than in SRMP.
+    const double weight = share < 0 ? 1.0 / (1 + std::max(later, earlier)) : (1 - share) / later;
+    double* u = u_.data() + at1_[i];
+    const double low = *std::min_element(u, u + labels);
+    for (int l = 0; l < labels; ++l) marginal_[l] = weight * (u[l] - low);
+    for (const Incident& e : incident_[i]) {
+      if (e.as_row != forward) continue;
+      send(e, marginal_);
+      for (int l = 0; l < labels; ++l) u[l] -= marginal_[l];
+    }
+  }
+
+  // Moves what label `k` of a vector costs above (or below) the best of its others to the same match's other end.
+  static void pull(std::vector<double>& from, int begin, int end, int k, double& to) {
+    double others = inf;
+    for (int l = begin; l < end; ++l)
+      if (l != k) others = std::min(others, from[l]);
+    const double delta = from[k] - others;
+    from[k] -= delta;
+    to += delta;
+  }
+
+  void pull_from_graph1(int j) {
+    for (int k = p_.col_start[j]; k < p_.col_start[j + 1]; ++k) {
+      const int a = p_.col[k], i = p_.left[a];
+      pull(u_, at1_[i], at1_[i + 1], a + i, v_[at2_[a]]);
+    }
+  }
+
+  void pull_from_graph2(int i) {
+    for (int a = p_.row_start[i]; a < p_.row_start[i + 1]; ++a) {
+      const int j = p_.right[a];
+      pull(v_, p_.col_start[j] + j, p_.col_start[j + 1] + j + 1, at2_[a], u_[a + i]);
+    }
+  }
+
+  // Linear assignment over the vectors, "unmatched" at its own cost.
+  void assign() {
+    lap_costs_.assign(static_cast<std::size_t>(p_.n1) * p_.n2, inf);
+    for (int a = 0; a < p_.size(); ++a)
+      lap_costs_[static_cast<std::size_t>(p_.left[a]) * p_.n2 + p_.right[a]] =
+          u_[a + p_.left[a]] + v_[at2_[a]] - idle1(p_.left[a]) - idle2(p_.right[a]);
+    solve_lap(p_.n1, p_.n2, lap_costs_.data(), lap_);
+  }
+
+  double& idle1(int i) { return u_[at1_[i + 1] - 1]; }
+  double& idle2(int j) { return v_[p_.col_start[j + 1] + j]; }
+
+  // The optimum of the linear part goes to the constant, half of each reduced cost to either end.
+  void linear_step() {
+    assign();
+    constant_ += lap_.value;
+    for (int a = 0; a < p_.size(); ++a) {
+      const int i = p_.left[a], j = p_.right[a];
+      const double reduced = lap_costs_[static_cast<std::size_t>(i) * p_.n2 + j] - lap_.row[i] - lap_.column[j];
+      u_[a + i] = v_[at2_[a]] = 0.5 * std::max(0.0, reduced);
+    }
+    for (int i = 0; i < p_.n1; ++i) {
+      constant_ += idle1(i);
+      idle1(i) = -lap_.row[i];
+    }
+    for (int j = 0; j < p_.n2; ++j) {
+      constant_ += idle2(j);
+      idle2(j) = -lap_.column[j];
+    }
+  }
+
+  const Problem& p_;
+  std::vector<int> at1_, at2_;  // (n1 + 1,) start of a node's vector in u_; (A,) position of an assignment in v_
+  std::vector<double> u_, v_, x_, marginal_, lap_costs_;
+  std::vector<Table> tables_;
+  std::vector<std::vector<Incident>> incident_;
+  LapResult lap_;
+  double constant_ = 0;
+};
+
+}  // namespace
+
+Result solve_dual(const Problem& problem, const Options& options) {
+  Result result;
+  result.assignment.assign(problem.n1, -1);
+  MessagePassing dual(problem);
+  result.lower_bound = dual.bound();
+  result.stop_reason = "iteration limit";
+  const auto closed = [&] {
+    return result.objective - result.lower_bound <= gap_tolerance(problem, options, result.objective);
+  };
+  for (int k = 1; k <= options.max_iterations && !closed(); ++k) {
+    const bool rounding = k == 1 || k % options.round_every == 0 || k == options.max_iterations;
+    dual.iterate(rounding ? 0.5 : -1);
+    result.iterations = k;
+    result.lower_bound = std::max(result.lower_bound, dual.bound());
+    if (!rounding) continue;
+    const std::vector<int>& match = dual.round();
+    if (const double value = problem.evaluate(match); value < result.objective) {
+      result.objective = value;
+      result.assignment = match;
+    }
+    result.lower_bound = std::max(result.lower_bound, dual.bound());
+  }
+  result.optimal = closed();
+  if (result.optimal) {
+    result.stop_reason = "optimal";
+    result.lower_bound = std::min(result.lower_bound, result.objective);
+  }
+  return result;
+}
+
+}  // namespace gm

@@ -5,38 +5,41 @@
 
 namespace gm {
 
+// Pair costs in tables over the labels of two nodes of graph 1: looked up at every move.
 LocalSearch::LocalSearch(const Problem& p)
-    : problem_(p), at1_(p.n1, -1), at2_(p.n2, -1), gain_(p.cost), best_(p.n1, -1), tabu_in_(p.size(), 0),
-      tabu_out_(p.n1, 0) {
-  // Pair costs in tables over the labels of two nodes of graph 1: looked up at every swap.
-  pair_id_.assign(static_cast<std::size_t>(p.n1) * p.n1, -1);
+    : problem_(p), at1_(p.n1, -1), at2_(p.n2, -1), gain_(p.cost), column_(p.n2), best_(p.n1, -1),
+      tabu_in_(p.size(), 0), tabu_out_(p.n1, 0), link_of_(static_cast<std::size_t>(p.n1) * p.n1, -1) {
   const auto labels = [&p](int i) { return static_cast<std::size_t>(p.row_start[i + 1] - p.row_start[i]); };
   std::size_t total = 0;
-  for (const Term& t : p.terms) {
-    const int i = p.left[t.a], k = p.left[t.b];  // i < k, since assignments are sorted by their left node
-    int& id = pair_id_[static_cast<std::size_t>(i) * p.n1 + k];
-    if (id < 0) {
-      id = static_cast<int>(table_start_.size());
-      table_start_.push_back(total);
-      total += labels(i) * labels(k);
+  for (const Term& t : p.terms) link_of_[static_cast<std::size_t>(p.left[t.a]) * p.n1 + p.left[t.b]] = 0;
+  link_start_.assign(p.n1 + 1, 0);
+  for (int i = 0; i < p.n1; ++i) {
+    for (int k = 0; k < p.n1; ++k) {  // i < k: a table of its own; i > k: the one made for (k, i)
+      int& link = link_of_[static_cast<std::size_t>(i) * p.n1 + k];
+      const int mirror = link_of_[static_cast<std::size_t>(k) * p.n1 + i];
+      if (i < k ? link < 0 : mirror < 0) continue;
+      link = static_cast<int>(links_.size());
+      if (i < k) {
+        links_.push_back({k, nullptr, p.row_start[i], p.row_start[k], static_cast<int>(labels(k)), false});
+        table_at_.push_back(total);
+        total += labels(i) * labels(k);
+      } else {
+        Link back = links_[mirror];
+        back.node = k;
+        back.reversed = true;
+        links_.push_back(back);
+        table_at_.push_back(table_at_[mirror]);
+      }
     }
+    link_start_[i + 1] = static_cast<int>(links_.size());
   }
   table_.assign(total, 0.0);
-  for (const Term& t : p.terms) {
-    const int i = p.left[t.a], k = p.left[t.b];
-    table_[table_start_[pair_id_[static_cast<std::size_t>(i) * p.n1 + k]] + (t.a - p.row_start[i]) * labels(k) +
-           (t.b - p.row_start[k])] = t.cost;
+  for (std::size_t e = 0; e < links_.size(); ++e) links_[e].table = table_.data() + table_at_[e];
+  for (const Term& t : p.terms) {  // the left node of t.a is below that of t.b, since assignments are sorted by it
+    const Link& link = links_[link_of_[static_cast<std::size_t>(p.left[t.a]) * p.n1 + p.left[t.b]]];
+    table_[static_cast<std::size_t>(link.table - table_.data()) +
+           static_cast<std::size_t>(t.a - link.row) * link.width + (t.b - link.column)] = t.cost;
   }
-}
-
-double LocalSearch::pair(int a, int b) const {
-  if (a > b) std::swap(a, b);
-  const Problem& p = problem_;
-  const int i = p.left[a], k = p.left[b];
-  const int id = pair_id_[static_cast<std::size_t>(i) * p.n1 + k];
-  if (id < 0) return 0;
-  return table_[table_start_[id] + static_cast<std::size_t>(a - p.row_start[i]) * (p.row_start[k + 1] - p.row_start[k]) +
-                (b - p.row_start[k])];
 }
 
 void LocalSearch::insert(int a) {
@@ -93,33 +96,50 @@ void LocalSearch::greedy() {
   keep_if_best();
 }
 
-LocalSearch::Move LocalSearch::best_move(bool use_tabu) const {
+// With the row and column of an assignment a = (i, j) free or held by a0 = (i, .) and b0 = (., j):
+//   enter a, drop a0 and b0: gain(a) - gain(a0) - gain(b0) + pair(a0, b0), the terms of what is free being 0; for
+//   a = a0 = b0 the same expression is the change of a pure drop;
+//   swap, when b0's node can take a0's: that + gain(other) + pair(a, other), other = (node of b0, node of a0).
+LocalSearch::Move LocalSearch::best_move(bool use_tabu) {
   const Problem& p = problem_;
   Move best{std::numeric_limits<double>::infinity()};
-  const double aspiration = best_value_ - value_ - 1e-12 * (1 + p.largest_cost);
-  const auto consider = [&](double delta, bool tabu, int in1, int in2, int drop) {
-    if (delta < best.delta && (!tabu || delta < aspiration)) best = {delta, in1, in2, drop};
-  };
+  const double aspiration = best_value_ - value_ - 1e-12 * p.largest_cost;
+  const std::int64_t now = use_tabu ? time_ : std::numeric_limits<std::int64_t>::max();
+  held_.clear();
+  for (int i = 0; i < p.n1; ++i)
+    if (at1_[i] >= 0) held_.push_back(i);
+  for (int j = 0; j < p.n2; ++j) column_[j] = at2_[j] >= 0 ? -gain_[at2_[j]] : 0.0;
+  std::size_t next_held = 0;
   for (int i = 0; i < p.n1; ++i) {
     const int a0 = at1_[i];
-    const double held = a0 >= 0 ? gain_[a0] : 0.0;
-    if (a0 >= 0) consider(-held, use_tabu && tabu_out_[i] > time_, -1, -1, i);
-    for (int a = p.row_start[i]; a < p.row_start[i + 1]; ++a) {
-      if (a == a0) continue;
-      const bool tabu = use_tabu && tabu_in_[a] > time_;
-      const int b0 = at2_[p.right[a]];
-      double delta = gain_[a] - held;
-      if (b0 >= 0) {
-        delta -= gain_[b0];
-        if (a0 >= 0) {
-          delta += pair(a0, b0);
-          const int other = p.left[b0] > i ? p.find(p.left[b0], p.right[a0]) : -1;  // each swap once
-          if (other >= 0)
-            consider(delta + gain_[other] + pair(a, other), tabu && tabu_in_[other] > time_, a, other, -1);
-        }
-      }
-      consider(delta, tabu, a, -1, -1);
+    const double row = a0 >= 0 ? -gain_[a0] : 0.0;
+    if (a0 >= 0) {
+      ++next_held;
+      for (int e = link_start_[i]; e < link_start_[i + 1]; ++e)
+        if (const int b0 = at1_[links_[e].node]; b0 >= 0) column_[p.right[b0]] += links_[e].cost(a0, b0);
     }
+    for (int a = p.row_start[i]; a < p.row_start[i + 1]; ++a) {
+      const double delta = gain_[a] + column_[p.right[a]] + row;
+      if (delta >= best.delta) continue;
+      const bool tabu = a == a0 ? tabu_out_[i] > now : tabu_in_[a] > now;
+      if (tabu && delta >= aspiration) continue;
+      best = a == a0 ? Move{delta, -1, -1, i} : Move{delta, a, -1, -1};
+    }
+    if (a0 < 0) continue;
+    const int j0 = p.right[a0];
+    for (std::size_t k = next_held; k < held_.size(); ++k) {  // each swap once
+      const int b0 = at1_[held_[k]];
+      const int a = p.find(i, p.right[b0]), other = p.find(held_[k], j0);
+      if (a < 0 || other < 0) continue;
+      double delta = gain_[a] + column_[p.right[a]] + row + gain_[other];
+      const int link = link_of_[static_cast<std::size_t>(i) * p.n1 + held_[k]];
+      if (link >= 0) delta += links_[link].cost(a, other);
+      if (delta >= best.delta) continue;
+      if (tabu_in_[a] > now && tabu_in_[other] > now && delta >= aspiration) continue;
+      best = {delta, a, other, -1};
+    }
+    for (int e = link_start_[i]; e < link_start_[i + 1]; ++e)
+      if (const int b0 = at1_[links_[e].node]; b0 >= 0) column_[p.right[b0]] = -gain_[b0];
   }
   return best;
 }
@@ -158,7 +178,7 @@ std::int64_t LocalSearch::tabu(std::int64_t moves, std::uint64_t seed, double go
   std::fill(tabu_out_.begin(), tabu_out_.end(), 0);
   time_ = 0;
   const std::uint64_t n = std::max(1, std::min(p.n1, p.n2));
-  std::vector<int> before(p.n1);
+  std::vector<int> before;
   for (std::int64_t step = 0; step < moves; ++step) {
     if (best_value_ <= goal) return step;
     ++time_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "problem.hpp"
@@ -30,27 +31,41 @@ class LocalSearch {
   std::int64_t scan_work() const { return problem_.size() + problem_.n1; }
 
  private:
+  // Two nodes of graph 1 with terms between their labels; the table belongs to both directions.
+  struct Link {
+    int node;  // the other end
+    const double* table;
+    int row, column, width;  // first assignment of the smaller and of the larger node, labels of the larger
+    bool reversed;           // this end is the larger node
+    double cost(int a, int b) const {
+      if (reversed) std::swap(a, b);
+      return table[static_cast<std::size_t>(a - row) * width + (b - column)];
+    }
+  };
   struct Move {
     double delta;
     int insert1 = -1, insert2 = -1;  // assignments that enter
     int drop = -1;                   // node of graph 1 that is freed, for a pure drop
   };
-  Move best_move(bool use_tabu) const;
+  Move best_move(bool use_tabu);
   void apply(const Move& move);
   void insert(int a);
   void remove(int a);
   void keep_if_best();
-  double pair(int a, int b) const;
 
   const Problem& problem_;
   std::vector<int> at1_, at2_;   // chosen assignment of a node of graph 1 / 2, or -1
   std::vector<double> gain_;     // (A,) cost of a plus its terms with the chosen assignments
+  std::vector<double> column_;     // (n2,) scratch of best_move
+  std::vector<int> held_;
   double value_ = 0, best_value_ = 0;
   std::vector<int> best_;
   std::vector<std::int64_t> tabu_in_, tabu_out_;  // (A,) first move at which a may enter, (n1,) may be dropped
   std::int64_t time_ = 0;
-  std::vector<int> pair_id_;                 // (n1, n1), empty for large problems
-  std::vector<std::size_t> table_start_;     // per pair of nodes of graph 1 with a term
+  std::vector<Link> links_;          // grouped by node of graph 1
+  std::vector<int> link_start_;      // (n1 + 1,)
+  std::vector<int> link_of_;         // (n1, n1) index in links_, or -1
+  std::vector<std::size_t> table_at_;
   std::vector<double> table_;
 };
 
