@@ -26,11 +26,17 @@ SPLINE := .venv/.torch_spline_conv-$(SPLINE_VERSION)-$(TORCH_VERSION)
 WHEELS = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/bbgm/wheels/torch-$(TORCH_VERSION)-$(shell \
 	$(BIN)/python -c 'import sysconfig, sys; print(sys.implementation.cache_tag, sysconfig.get_platform(), sep="-")')
 
+# A killed Snakemake leaves its folder locked. Where no other make is at work here, that lock is stale.
+SNAKEMAKE = exec 9>.venv/.at_work; if command -v flock >/dev/null; then \
+	  flock -n 9 || { echo "make is already at work in this folder: wait for it, or end it"; exit 1; }; \
+	  [ -z "$$(ls -A .snakemake/locks 2>/dev/null)" ] || snakemake --unlock >/dev/null 2>&1; fi; \
+	snakemake 9>&-
+
 .PHONY: all setup test willow lab clean help
 
 all: setup ## set up, then make the tables, figures and notebooks of the demo budget
 	@echo "== Making tables, figures and notebooks: snakemake --cores all"
-	@snakemake --cores all
+	@$(SNAKEMAKE) --cores all
 
 setup: $(PACKAGES) $(SOLVER) $(MODULE) ## install the pinned packages, the solver and bbgm into .venv
 
@@ -83,7 +89,7 @@ test: setup $(SPLINE) ## set up, then run every test: style, types, C++, Python,
 
 willow: setup ## five seeds on the real Willow images and their table; needs BBGM_DATA and BBGM_WEIGHTS
 	@echo "== Willow: five seeds and the table, about 4 minutes a run on 2 cores"
-	@snakemake tables --cores all --config budget=willow
+	@$(SNAKEMAKE) tables --cores all --config budget=willow
 
 lab: setup ## open the notebooks in JupyterLab
 	@jupyter lab

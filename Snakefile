@@ -22,13 +22,21 @@ include: "workflow/rules/notebooks.smk"
 
 localrules:
     all,
+    runs,
     tables,
     figures,
 
 
+# Named by `all` and `tables` too: Snakemake alone would not notice that the folder of a run was deleted.
+rule runs:
+    input:
+        runs_of_budget,
+
+
 rule tables:
     input:
-        expand(f"{OUT}/tables/Willow.{{suffix}}", budget=BUDGET, suffix=["csv", "tex"]),
+        runs_of_budget,
+        tables_of_budget,
 
 
 rule figures:

@@ -40,10 +40,6 @@ wildcard_constraints:
     notebook=r"\d\d_\w+",
 
 
-# Notebooks that show results, and what each shows; each draws figures/<budget>/<notebook>.pdf and .png.
-NOTEBOOKS = {"00_start_here": "runs", "01_loss_landscape": "data", "08_willow": "tables"}
-
-
 def data_of_budget(wildcards):
     """The demo data, where the budget uses them; the reader of the original data says itself what is missing."""
     return expand(f"{OUT}/demo_data.json", budget=BUDGET) if RUNS[0].data.source == "demo" else []
@@ -54,12 +50,18 @@ def runs_of_budget(wildcards):
     return [f"{RESULTS}/{run.folder.as_posix()}/run.ipynb" for run in RUNS]
 
 
+def tables_of_budget(wildcards):
+    """The paper's tables that the budget fills."""
+    return expand(f"{OUT}/tables/Willow.{{suffix}}", budget=BUDGET, suffix=["csv", "tex"])
+
+
 def needs_of_notebook(wildcards):
     """What must be there for a notebook to load, rather than to make it again."""
-    needs = NOTEBOOKS[wildcards.notebook]
-    if needs == "tables":
-        return rules.tables.input
-    return runs_of_budget(wildcards) if needs == "runs" else data_of_budget(wildcards)
+    return NOTEBOOKS[wildcards.notebook](wildcards)
+
+
+# Notebooks that show results, and what each needs; each draws figures/<budget>/<notebook>.pdf and .png.
+NOTEBOOKS = {"00_start_here": runs_of_budget, "01_loss_landscape": data_of_budget, "08_willow": tables_of_budget}
 
 
 def parameters_of_run(wildcards):
