@@ -7,7 +7,7 @@ processes may share it: files appear whole, and two that compute the same one wr
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -57,7 +57,7 @@ class FeatureCache:
         self._backbone, self._memory = backbone, memory
         self._weights = fingerprint(backbone)
         self._folder = root / "features" / f"{name}-{self._weights[:8]}" if root else None
-        self._held: dict[str, Features] = {}
+        self._held: dict[Hashable, Features] = {}
         self._bytes = 0
 
     def features(self, image: KeypointImage) -> Features:
@@ -70,15 +70,15 @@ class FeatureCache:
         What is not there is computed one image after another, because float sums depend on the size of a batch and an
         image's features shall not depend on which others are missing.
         """
-        result = {image.image_id: self._lookup(image) for image in images}
-        missing = {image.image_id: image for image in images if result[image.image_id] is None}
-        if missing:
-            for image in progress(list(missing.values()), "image features", enabled=len(missing) > 8):
-                result[image.image_id] = self._compute(image)
-        return [found for image in images if (found := result[image.image_id]) is not None]
+        distinct = {_key(image): image for image in images}
+        result = {key: self._lookup(image) for key, image in distinct.items()}
+        missing = [key for key, found in result.items() if found is None]
+        for key in progress(missing, "image features", enabled=len(missing) > 8):
+            result[key] = self._compute(distinct[key])
+        return [found for image in images if (found := result[_key(image)]) is not None]
 
     def _lookup(self, image: KeypointImage) -> Features | None:
-        held = self._held.get(image.image_id)
+        held = self._held.get(_key(image))
         if held is None and self._folder and (held := _read(self._path(image))):
             self._hold(image, held)
         return held
@@ -94,7 +94,7 @@ class FeatureCache:
     def _hold(self, image: KeypointImage, features: Features) -> None:
         size = sum(part.nbytes for part in features)
         if self._bytes + size <= self._memory:
-            self._held[image.image_id] = features
+            self._held[_key(image)] = features
             self._bytes += size
 
     def _path(self, image: KeypointImage) -> Path:
@@ -104,6 +104,11 @@ class FeatureCache:
         # The names' order is the rows' order. The identifier tells apart objects that are cut out of one file.
         digest.update(json.dumps([PREPROCESSING, self._weights, image.image_id, image.names, image.size]).encode())
         return self._folder / f"{digest.hexdigest()}.safetensors"
+
+
+def _key(image: KeypointImage) -> Hashable:
+    """Equal for equal images within a process: a matcher may meet several data sets, or readings of one."""
+    return image.image_id, image.path, image.xy.tobytes()
 
 
 def _checksum(nodes: Tensor, pooled: Tensor) -> str:

@@ -207,7 +207,7 @@ def test_margin_applies_in_training_only(images):
     matcher.loss([pair])
     assert matcher.batch_accuracy == 0  # no true match is worth a thousand
     costs = matcher.costs([pair])[0]
-    assert float(costs.unary.max()) < 100
+    assert costs.unary.max().item() < 100
 
 
 def test_solver_of_the_configuration_is_used(images):
