@@ -1,0 +1,121 @@
+"""``bbgm solve`` and ``bbgm bench solver``: the solver on files of instances, against the best known values."""
+
+import json
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import bbgm_solver as gm
+
+BEST_KNOWN = "best_known.json"
+HIT_PERCENT = 1e-4  # a value that near to the best known one counts as reached
+
+Record = dict[str, Any]
+
+
+def _timed(problem: gm.Problem, method: str, repeats: int, **options: Any) -> tuple[gm.Result, float]:
+    """The result and the fewest milliseconds that it took."""
+    ms = float("inf")
+    for _ in range(max(1, repeats)):
+        start = time.perf_counter()
+        result = gm.solve(problem, method, **options)
+        ms = min(ms, 1e3 * (time.perf_counter() - start))
+    return result, ms
+
+
+def solve_file(path: Path, method: str = "best", *, effort: str = "default", full: bool = False) -> Record:
+    """Solve one ``.dd`` or ``.dd.xz`` file.
+
+    Returns:
+        A JSON-ready record: file, method, n1, n2, assignment (n1,), objective, lower_bound, optimal, iterations,
+        stop_reason, ms (the solve alone, without reading).
+
+    Raises:
+        FileNotFoundError, ValueError: no such file, not such a file, or several graphs in it.
+    """
+    problem = gm.read_dd(path)
+    if not isinstance(problem, gm.Problem):
+        raise ValueError(f"{path} holds {len(problem)} pairs of graphs; only files with one pair can be solved so far")
+    result, ms = _timed(problem, method, 1, effort=effort, full=full)
+    record: Record = {"file": str(path), "method": method, "n1": problem.n1, "n2": problem.n2}
+    return record | result._asdict() | {"assignment": result.assignment.tolist(), "ms": ms}
+
+
+def instance_files(folder: Path) -> list[Path]:
+    """Every ``.dd`` and ``.dd.xz`` file below a folder, sorted.
+
+    Raises:
+        FileNotFoundError: no such folder, or no such file in it.
+    """
+    if not folder.is_dir():
+        raise FileNotFoundError(f"{folder} is not a folder; give one that holds .dd or .dd.xz files")
+    paths = sorted(path for pattern in ("*.dd", "*.dd.xz") for path in folder.rglob(pattern))
+    if not paths:
+        raise FileNotFoundError(f"{folder} holds no .dd or .dd.xz file")
+    return paths
+
+
+def _best_known(folder: Path) -> dict[str, float]:
+    path = folder / BEST_KNOWN
+    if not path.is_file():
+        return {}
+    try:
+        return {name: float(entry["best"]) for name, entry in json.loads(path.read_text()).items()}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f'{path} does not map file names to {{"best": value}}: {error}') from error
+
+
+def bench_solver(
+    folder: Path,
+    method: str = "best",
+    *,
+    effort: str = "default",
+    repeats: int = 1,
+    progress: Callable[[list[Path]], Iterable[Path]] = iter,
+) -> list[Record]:
+    """Solve every ``.dd`` and ``.dd.xz`` below a folder, one thread, and compare with ``folder/best_known.json``.
+
+    Args:
+        folder: where the instances are. Files with several graphs are left out.
+        method, effort: as for ``bbgm_solver.solve``.
+        repeats: each instance is solved that often, the fastest counts.
+        progress: wraps the list of files, e.g. in a progress bar.
+
+    Returns:
+        One record an instance: file (below `folder`), objective, lower_bound, optimal, ms, and gap_percent to the best
+        known value (``None`` where there is none).
+
+    Raises:
+        FileNotFoundError: no such folder, or no instance in it.
+        ValueError: a broken file; names it.
+    """
+    best = _best_known(folder)
+    records: list[Record] = []
+    for path in progress(instance_files(folder)):
+        problem = gm.read_dd(path)
+        if not isinstance(problem, gm.Problem):
+            continue
+        result, ms = _timed(problem, method, repeats, effort=effort)
+        name = path.relative_to(folder).as_posix()
+        known = best.get(name, best.get(name.removesuffix(".xz")))
+        gap = None if known is None else 100 * (result.objective - known) / max(abs(known), 1e-12)
+        record = {"file": name, "objective": result.objective, "lower_bound": result.lower_bound}
+        records.append(record | {"optimal": result.optimal, "ms": ms, "gap_percent": gap})
+    return records
+
+
+def report(records: list[Record]) -> str:
+    """A table, one line a family (the folder that a file lies in): files, mean gap %, hits, proofs, mean ms.
+
+    A hit is a value within a relative 1e-6 of the best known one, or below it.
+    """
+    lines = [f"{'family':24s} {'files':>5s} {'gap %':>10s} {'hits':>5s} {'proofs':>6s} {'ms':>10s}"]
+    for family in sorted({str(Path(r["file"]).parent) for r in records}):
+        rows = [r for r in records if str(Path(r["file"]).parent) == family]
+        gaps = [r["gap_percent"] for r in rows if r["gap_percent"] is not None]
+        gap = f"{sum(gaps) / len(gaps):.4f}" if gaps else "-"
+        hits, proofs = sum(g <= HIT_PERCENT for g in gaps), sum(r["optimal"] for r in rows)
+        ms = sum(r["ms"] for r in rows) / len(rows)
+        lines.append(f"{family:24s} {len(rows):5d} {gap:>10s} {hits:5d} {proofs:6d} {ms:10.3f}")
+    return "\n".join(lines)
