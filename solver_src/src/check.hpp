@@ -42,8 +42,8 @@ inline py::array as_array(const py::handle& value, const std::string& name) {
 }
 
 inline int count(py::ssize_t n, const std::string& name) {
-  if (n < 0 || n > 30000)
-    throw py::value_error(name + ": " + std::to_string(n) + " nodes; 0 to 30000 are supported");
+  if (n < 0 || n > 10000)
+    throw py::value_error(name + ": " + std::to_string(n) + " nodes; 0 to 10000 are supported");
   return static_cast<int>(n);
 }
 
@@ -69,10 +69,11 @@ inline Doubles costs(const py::handle& value, const char* name, py::ssize_t ndim
   const double* x = d.data();
   const py::ssize_t width = ndim == 2 ? d.shape(1) : 1;
   for (py::ssize_t k = 0; k < d.size(); ++k) {
-    if (std::isfinite(x[k])) continue;
+    if (std::fabs(x[k]) <= 1e150) continue;
     const std::string where = ndim == 2 ? position(name, {k / width, k % width}) : position(name, {k});
-    throw py::value_error(where + " is " + (std::isnan(x[k]) ? "nan" : x[k] > 0 ? "inf" : "-inf") +
-                          "; costs must be finite (forbid a match by `allowed`, or leave it out of `assignments`)");
+    throw py::value_error(where + " is " + py::repr(py::float_(x[k])).cast<std::string>() +
+                          "; costs must be finite, at most 1e150 in magnitude (forbid a match by `allowed`, or leave it "
+                          "out of `assignments`)");
   }
   return d;
 }

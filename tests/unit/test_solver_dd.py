@@ -1,0 +1,82 @@
+"""read_dd and write_dd."""
+
+import lzma
+from pathlib import Path
+
+import bbgm_solver as gm
+import numpy as np
+import pytest
+from bbgm_solver.selftest import random_problem
+
+
+def same(one: gm.Problem, other: gm.Problem) -> bool:
+    return (one.n1, one.n2) == (other.n1, other.n2) and all(
+        np.array_equal(getattr(one, name), getattr(other, name))
+        for name in ("assignments", "costs", "terms", "term_costs")
+    )
+
+
+@pytest.mark.parametrize("name", ["a.dd", "a.dd.xz"])
+def test_round_trip_is_exact(tmp_path: Path, name: str) -> None:
+    rng = np.random.default_rng(0)
+    problem = random_problem(rng, 4, 5)
+    gm.write_dd(tmp_path / name, problem)
+    assert same(gm.read_dd(tmp_path / name), problem)  # type: ignore[arg-type]
+    several = {(0, 1): problem, (0, 2): random_problem(rng, 4, 3), (1, 2): random_problem(rng, 5, 3)}
+    gm.write_dd(tmp_path / name, several)
+    read = gm.read_dd(tmp_path / name)
+    assert isinstance(read, dict)
+    assert list(read) == list(several)
+    assert all(same(read[key], several[key]) for key in several)
+    assert [path.name for path in tmp_path.iterdir()] == [name]  # no temporary file stays
+
+
+def test_comments_and_coordinates_are_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "a.dd"
+    path.write_text("c by hand\np 1 2 2 0\ni0 0 1.0 2.0\na 0 0 0 -1\n\na 1 0 1 -2.5\n")
+    problem = gm.read_dd(path)
+    assert isinstance(problem, gm.Problem)
+    assert gm.solve(problem).assignment.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no 'p' line"),
+        ("a 0 0 0 1\n", "line 1.*'a' before the first 'p' line"),
+        ("p 1 1 1 0\na 0 0 0 x\n", "line 2.*could not convert"),
+        ("p 1 1 1 0\na 0 0 0\n", "line 2"),
+        ("p 1 1 1 0\na 0 0 1 1\n", r"assignments\[0, 1\] is 1, outside"),
+        ("p 1 1 1 0\na 0 0 0 nan\n", r"costs\[0\] is nan"),
+        ("p 1 1 2 0\na 0 0 0 1\na 0 0 0 1\n", "line 3.*id 0 occurs twice"),
+        ("p 1 1 1 1\na 0 0 0 1\ne 0 5 1\n", "line 3.*no assignment has the id 5"),
+        ("p 1 1 0 0\nz 1\n", "line 2.*starts with 'z'"),
+        ("p 1\n", "line 1"),
+        ("p 1 1 0 0\np 1 1 0 0\n", "several 'p' lines without 'gm p q'"),
+    ],
+)
+def test_broken_files_are_named(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "broken.dd"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=rf"(?s)broken\.dd.*{message}"):
+        gm.read_dd(path)
+
+
+def test_broken_compression_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "broken.dd.xz"
+    path.write_bytes(lzma.compress(b"p 1 1 1 0\na 0 0 0 1\n" * 100)[:-20])
+    with pytest.raises(ValueError, match=r"broken\.dd\.xz"):
+        gm.read_dd(path)
+
+
+def test_missing_file_and_folder(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="absent"):
+        gm.read_dd(tmp_path / "absent.dd")
+    with pytest.raises(FileNotFoundError):
+        gm.write_dd(tmp_path / "absent" / "a.dd", random_problem(np.random.default_rng(0), 2, 2))
+
+
+def test_wrong_key_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"key \(1, 0\)"):
+        gm.write_dd(tmp_path / "a.dd", {(1, 0): random_problem(np.random.default_rng(0), 2, 2)})
+    assert list(tmp_path.iterdir()) == []
