@@ -124,7 +124,7 @@ def fit(
     settings = config.optimiser
     groups = matcher.parameter_groups(settings.learning_rate, settings.backbone_factor)
     names, rates = [group["name"] for group in groups], [group["lr"] for group in groups]
-    optimiser = torch.optim.Adam(groups)
+    optimiser = torch.optim.Adam(groups, fused=True)
     start, history = checkpoints.restore(matcher, optimiser)
     if start:
         log.info("resumed after epoch %d of %d", start, settings.epochs)
@@ -141,7 +141,7 @@ def fit(
             pairs = sample_training_batch(dataset, config.protocol, config.seed, epoch, iteration, settings.batch_size)
             optimiser.zero_grad()
             loss = matcher.loss(pairs)
-            loss.backward()
+            torch.autograd.backward(loss)
             optimiser.step()
             history.append(
                 {

@@ -28,7 +28,7 @@ EPOCHS = {"epochs": 3, "iterations_per_epoch": 2, "batch_size": 2, "milestones":
 
 @pytest.fixture(scope="module")
 def config() -> RunConfig:
-    return load_run("bbgm", "smoke", 0, data={"source": "original"}, protocol=SMALL, optimiser=EPOCHS)
+    return load_run("bbgm", "smoke", 0, protocol=SMALL, optimiser=EPOCHS)
 
 
 @pytest.fixture(scope="module")
@@ -190,7 +190,7 @@ def test_killed_at_arbitrary_moments(config: RunConfig, reference: RunRecord, tm
     first, last = (_mtime(reference.folder / name) for name in ("config.yaml", "metrics.json"))
     command = [sys.executable, "-c", PROGRAM, config.to_yaml(), str(tmp_path)]
     kills = 0
-    for share in np.random.default_rng(0).uniform(0, 1, size=5):
+    for share in np.random.default_rng(0).uniform(0, 1, size=4):
         before = _mtime(tmp_path / "config.yaml")
         with subprocess.Popen(command) as process:
             while process.poll() is None and _mtime(tmp_path / "config.yaml") == before:

@@ -1,0 +1,54 @@
+"""``bbgm solve`` and ``bbgm bench``: the compiled solver on files."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+
+def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
+    """Add ``solve`` and ``bench``."""
+    solve = commands.add_parser("solve", help="solve a graph matching problem in a .dd or .dd.xz file")
+    solve.add_argument("file", type=Path, metavar="FILE")
+    solve.add_argument("--json", action="store_true", help="print the record as JSON")
+    _add_options(solve)
+    solve.set_defaults(command=_solve)
+
+    bench = commands.add_parser("bench", help="measure")
+    subjects = bench.add_subparsers(title="subjects", metavar="SUBJECT", required=True)
+    solver = subjects.add_parser(
+        "solver", help="solve every .dd and .dd.xz file below a folder, compare with best_known.json"
+    )
+    solver.add_argument("folder", type=Path, metavar="DIR")
+    solver.add_argument("--json", type=Path, metavar="FILE", help="write one record an instance into this file")
+    _add_options(solver)
+    solver.set_defaults(command=_bench)
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--method", default="best", help="best, dual (the paper's) or exact (default %(default)s)")
+    parser.add_argument("--effort", default="default", help="fast, default or thorough (of 'best')")
+
+
+def _solve(options: argparse.Namespace) -> None:
+    from bbgm.bench import solve_file
+
+    record = solve_file(options.file, options.method, effort=options.effort)
+    if options.json:
+        print(json.dumps(record))
+    else:
+        for key, value in record.items():
+            print(f"{key:<14}{value}")
+
+
+def _bench(options: argparse.Namespace) -> None:
+    from bbgm.bench import bench_solver, report
+    from bbgm.progress import progress
+    from bbgm.results import write_json
+
+    records = bench_solver(
+        options.folder, options.method, effort=options.effort, progress=lambda paths: progress(paths, "instances")
+    )
+    print(report(records))
+    if options.json:
+        write_json(options.json, records)

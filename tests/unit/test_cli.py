@@ -1,0 +1,209 @@
+"""The command line: what it prints, its exit status, one line for each error, nothing imported that is not needed."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bbgm.cli import main
+from bbgm.results import FILES, load
+
+
+@pytest.fixture(autouse=True)
+def _results(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("BBGM_RESULTS", str(tmp_path / "results"))
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a finished smoke run."""
+    folder = tmp_path_factory.mktemp("trained")
+    assert main(["train", "--budget", "smoke", "--folder", str(folder)]) == 0
+    return folder
+
+
+def error_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The one line that a failing command prints."""
+    try:
+        status = main(arguments)
+    except SystemExit as error:  # raised by the parser
+        status = int(error.code or 0)
+    output = capsys.readouterr()
+    assert status == 2
+    assert output.out == ""
+    assert output.err.startswith("bbgm: error: ")
+    assert output.err.count("\n") == 1
+    return output.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["fly"], "invalid choice: 'fly'"),
+        (["train", "--seed", "one"], "--seed: invalid int value: 'one'"),
+        (["train", "--sed", "1"], "unrecognized arguments: --sed 1"),
+        (["train", "--method", "sgd"], "'sgd' is not one of ['bbgm', 'bbgm_untrained'"),
+        (["train", "--budget", "huge"], "'huge' is not one of ['demo'"),
+        (["train", "--seed", "-1"], "seed: Input should be greater than or equal to 0 (given: -1)"),
+        (["evaluate", "nowhere"], "nowhere is not the folder of a finished run: it does not exist"),
+        (["match", "nowhere", "a", "b"], "it does not exist"),
+        (["table", "Pillow"], "table 'Pillow' is not one of ['Willow'"),
+        (["table", "Willow", "--budget", "smoke"], "no finished run"),
+        (["solve", "nothing.dd"], "nothing.dd"),
+        (["bench", "solver", "nowhere"], "nowhere"),
+        (["data", "demo", "--images", "1"], "images_per_class is 1, must be at least 4"),
+    ],
+)
+def test_errors_are_one_line(capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
+    assert message in error_of(capsys, *arguments)
+
+
+def test_debug_shows_the_traceback() -> None:
+    with pytest.raises(ValueError, match="not one of"):
+        main(["--debug", "train", "--method", "sgd"])
+
+
+def test_missing_images(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("BBGM_DATA", str(tmp_path / "empty"))
+    message = error_of(capsys, "train", "--budget", "willow")
+    assert str(tmp_path / "empty" / "WILLOW-ObjectClass") in message
+    assert "BBGM_DATA" in message
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_train_prints_the_scores_and_reads_a_finished_run(capsys: pytest.CaptureFixture[str], trained: Path) -> None:
+    assert main(["train", "--budget", "smoke", "--folder", str(trained)]) == 0
+    output = capsys.readouterr()
+    assert output.err == ""
+    mean = load(trained).metrics["mean"]["accuracy"]
+    assert f"mean{100 * mean:>22.1f}" in output.out
+    assert sorted(path.name for path in trained.iterdir()) == sorted(FILES)
+
+
+def test_evaluate(capsys: pytest.CaptureFixture[str], trained: Path) -> None:
+    assert main(["evaluate", str(trained), "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["per_class"] == load(trained).metrics["per_class"]
+    assert "no positive number" in error_of(capsys, "evaluate", str(trained), "--pairs", "0")
+
+
+def test_match(capsys: pytest.CaptureFixture[str], trained: Path, tmp_path: Path) -> None:
+    split = json.loads((trained / "split.json").read_text())["test"]
+    source, target = split["Duck"][:2]
+    figure = tmp_path / "match.png"
+    assert main(["match", str(trained), source, target, "--figure", str(figure)]) == 0
+    *lines, summary = capsys.readouterr().out.splitlines()
+    right = sum(line.endswith("right") for line in lines)
+    assert summary == f"{right} of {len(lines)} right"
+    assert figure.read_bytes().startswith(b"\x89PNG")
+    assert "no image 'Duck/x'" in error_of(capsys, "match", str(trained), source, "Duck/x")
+    assert "different classes" in error_of(capsys, "match", str(trained), source, split["Car"][0])
+
+
+def test_a_stored_network_of_another_shape(capsys: pytest.CaptureFixture[str], trained: Path, tmp_path: Path) -> None:
+    for name in FILES:
+        (tmp_path / name).write_bytes((trained / name).read_bytes())
+    os.truncate(tmp_path / "model.safetensors", 5000)
+    message = error_of(capsys, "evaluate", str(tmp_path))
+    assert "model.safetensors does not fit the network of this configuration" in message
+
+
+def test_table(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for seed in ("0", "1"):
+        assert main(["train", "--method", "bbgm_untrained", "--budget", "smoke", "--seed", seed]) == 0
+    capsys.readouterr()
+    assert main(["table", "Willow", "--budget", "smoke"]) == 0
+    paths = [tmp_path / "results/smoke/tables" / f"Willow.{suffix}" for suffix in ("csv", "tex")]
+    assert capsys.readouterr().out.splitlines()[-2:] == [str(path) for path in paths]
+    assert all(path.stat().st_size for path in paths)
+
+
+def test_data(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["data", "status"]) == 0
+    assert "Willow ObjectClass" in capsys.readouterr().out
+    assert main(["data", "demo", "--folder", str(tmp_path), "--images", "4", "--seed", "1"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["folder"] == str(tmp_path / "WILLOW-ObjectClass")
+    assert len(list(tmp_path.rglob("*.png"))) == 4 * len(printed["classes"])
+
+
+def run_bbgm(*arguments: str, limit: int | None = None) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own; ``limit``: the size in bytes that no file may exceed."""
+
+    def restrict() -> None:
+        if limit is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    command = [sys.executable, "-m", "bbgm", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, preexec_fn=restrict)
+
+
+def test_a_full_disk_in_the_middle_of_a_run(trained: Path, tmp_path: Path) -> None:
+    """The system refuses to write the parameters; when there is space again, the run is made."""
+    folder = tmp_path / "run"
+    arguments = ("train", "--budget", "smoke", "--folder", str(folder))
+    failed = run_bbgm(*arguments, limit=1_000_000)
+    assert failed.returncode == 2
+    assert failed.stderr.count("\n") == 1
+    assert "bbgm: error: cannot write " in failed.stderr
+    assert "free some space" in failed.stderr
+    left = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+    assert left == ["config.yaml", "split.json"]
+    assert main(arguments) == 0
+    assert (folder / "predictions.npz").read_bytes() == (trained / "predictions.npz").read_bytes()
+
+
+def test_help_needs_no_heavy_import() -> None:
+    program = (
+        "import sys; from bbgm.cli import make_parser; make_parser().format_help();"
+        "print(sorted({'torch', 'numpy', 'pandas', 'matplotlib', 'bbgm_solver', 'pydantic'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_a_finished_run_is_read_without_torch(trained: Path) -> None:
+    program = (
+        "import sys; from bbgm.cli import main; status = main(sys.argv[1:]);"
+        "print('torch' in sys.modules, status, file=sys.stderr)"
+    )
+    command = [sys.executable, "-c", program, "train", "--budget", "smoke", "--folder", str(trained)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stderr == "False 0\n"
+
+
+def test_python_m_bbgm() -> None:
+    done = run_bbgm("--version")
+    assert (done.returncode, done.stdout) == (0, "bbgm 0.1.0\n")
+    assert "COMMAND" in run_bbgm("--help").stdout
+
+
+PROBLEM = """p 2 2 4 1
+a 0 0 0 -1.0
+a 1 0 1 0.5
+a 2 1 0 0.2
+a 3 1 1 -2.0
+e 0 3 -0.5
+"""
+
+
+def test_solve_and_bench(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder = tmp_path / "instances"
+    folder.mkdir()
+    (folder / "one.dd").write_text(PROBLEM)
+    (folder / "best_known.json").write_text(json.dumps({"one.dd": {"best": -3.5, "certified": "exact"}}))
+    for method in ("best", "dual", "exact"):
+        assert main(["solve", str(folder / "one.dd"), "--method", method, "--json"]) == 0
+        record = json.loads(capsys.readouterr().out)
+        assert (record["objective"], record["lower_bound"], record["optimal"]) == (-3.5, -3.5, True)
+    assert main(["bench", "solver", str(folder), "--json", str(tmp_path / "bench.json")]) == 0
+    assert "proofs" in capsys.readouterr().out
+    (record,) = json.loads((tmp_path / "bench.json").read_text())
+    assert set(record) == {"file", "objective", "lower_bound", "optimal", "ms", "gap_percent"}
+    assert (record["file"], record["gap_percent"]) == ("one.dd", 0)
+    (folder / "one.dd").write_text("p 2 2 4 1\na 0 zero 0 -1.0\n")
+    assert "one.dd" in error_of(capsys, "solve", str(folder / "one.dd"))
