@@ -73,17 +73,20 @@ class Checkpoints:
         stem = self.folder / f"{epoch:04d}"
         state = io.BytesIO()
         torch.save(optimiser.state_dict(), state)
-        content = {
-            "epoch": epoch,
-            "config_hash": self.config_hash,
-            "model": write_model(stem.with_suffix(".safetensors"), model),
-            "optimiser": _write(stem.with_suffix(".optimiser.pt"), state.getbuffer()),
-            "history": history,
-        }
-        write_json(stem.with_suffix(".json"), content)
+        try:
+            content = {
+                "epoch": epoch,
+                "config_hash": self.config_hash,
+                "model": write_model(stem.with_suffix(".safetensors"), model),
+                "optimiser": _write(stem.with_suffix(".optimiser.pt"), state.getbuffer()),
+                "history": history,
+            }
+            write_json(stem.with_suffix(".json"), content)
+        except OSError:
+            self._delete(stem.name)
+            raise
         for old in sorted(self.folder.glob("*.json"))[:-KEEP]:
-            for file in self.folder.glob(f"{old.stem}.*"):
-                file.unlink()
+            self._delete(old.stem)
 
     def restore(self, model: nn.Module, optimiser: torch.optim.Optimizer) -> tuple[int, History]:
         """Fill model and optimiser from the newest good checkpoint.
@@ -106,6 +109,10 @@ class Checkpoints:
             optimiser.load_state_dict(torch.load(state, weights_only=True))
             return epoch, history
         return 0, []
+
+    def _delete(self, stem: str) -> None:
+        for file in self.folder.glob(f"{stem}.*"):
+            file.unlink()
 
     def clear(self) -> None:
         """Delete them all."""

@@ -55,7 +55,7 @@ def test_hash_is_of_what_changes_a_number() -> None:
         load_run("bbgm", "smoke", 1),
         load_run("bbgm", "smoke", 0, solver={"lambda": 79.0}),
         load_run("bbgm", "smoke", 0, data={"classes": ["Car"]}),
-        load_run("bbgm", "smoke", 0, threads=1),
+        load_run("bbgm", "smoke", 0, threads=3),
     ]
     assert len({config.hash(), *(other.hash() for other in others)}) == 5
 
