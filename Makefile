@@ -74,17 +74,13 @@ $(SPLINE): $(PACKAGES)
 	@if ls "$(WHEELS)"/torch_spline_conv-$(SPLINE_VERSION)-*.whl >/dev/null 2>&1; then \
 	  pip install --quiet --disable-pip-version-check --no-deps "$(WHEELS)"/torch_spline_conv-$(SPLINE_VERSION)-*.whl; touch $@; fi
 
-test: setup $(SPLINE) ## set up, then run every test: style, types, C++, Python, notebooks, workflow
+test: setup $(SPLINE) ## set up, then run every test
 	@echo "== Style and types"
 	@ruff check .
 	@ruff format --check .
 	@snakefmt --check Snakefile workflow
 	@mypy
-	@echo "== C++ tests of the solver"
-	@cmake -S solver_src -B build/solver_tests -DBBGM_SOLVER_PYTHON=OFF -DBBGM_SOLVER_TESTS=ON >/dev/null
-	@cmake --build build/solver_tests --parallel 2 >/dev/null
-	@ctest --test-dir build/solver_tests --output-on-failure
-	@echo "== Python tests"
+	@echo "== Tests of the module, the solver (C++ too), the notebooks and the workflow"
 	@python -m pytest -n 2 --dist worksteal
 
 willow: setup ## five seeds on the real Willow images and their table; needs BBGM_DATA and BBGM_WEIGHTS

@@ -16,7 +16,7 @@ rule train_run:
         f"{LOGS}/train_run/{{dataset}}_{{filter}}_{{method}}_seed{{seed}}.tsv"
     conda:
         "../../environment.yml"
-    threads: config["threads"]
+    threads: RUNS[0].threads
     resources:
         gpu=GPUS_OF_A_RUN,
         mem_mb=4096,
