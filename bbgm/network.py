@@ -18,12 +18,13 @@ from torch import Tensor, nn
 
 from bbgm.affinity import AFFINITIES, global_features
 from bbgm.backbone import make_backbone
+from bbgm.batching import Side, gather_rows, incidence_matrices
 from bbgm.blackbox import Instance, make_solver, match_graphs
 from bbgm.config import RunConfig
 from bbgm.data.keypoints import FRAME, KeypointImage
 from bbgm.data.pairs import KeypointPair
 from bbgm.features import FeatureCache, Features, compute_features
-from bbgm.graph import Graph, delaunay_graph, pseudo_coordinates
+from bbgm.graph import Graph, pseudo_coordinates
 from bbgm.losses import add_margin, batch_accuracy, hamming_loss
 from bbgm.matcher import Matcher
 from bbgm.paths import cache_root
@@ -158,25 +159,29 @@ class BBGM(Matcher):
         """Costs of some hundred pairs at a time, filled up to the largest: (P, n1, n2), (P, E1, E2), and the graphs."""
         if not pairs:
             return
-        images = {image.image_id: image for pair in pairs for image in (pair.source, pair.target)}
-        sides = [(_Side.make(pair.source, pair.kept1), _Side.make(pair.target, pair.kept2)) for pair in pairs]
+        sides = [(Side.make(pair.source, pair.kept1), Side.make(pair.target, pair.kept2)) for pair in pairs]
+        images = {side.image.image_id: side.image for both in sides for side in both}
         features = dict(zip(images, self._features(list(images.values())), strict=True))
-        graphs = {side.key: side for both in sides for side in both}
-        rows, first_row, canonical = self._refine(list(graphs.values()), images, features)
-        for start in range(0, len(pairs), PAIRS):
+        refined = self._refine({side.key: side for both in sides for side in both}, features)
+        for start in range(0, len(sides), PAIRS):
             chunk = sides[start : start + PAIRS]
-            source, target = [one for one, _ in chunk], [two for _, two in chunk]
-            g = global_features(
-                *(torch.stack([features[s.image_id][1] for s in part]).to(rows) for part in (source, target))
+            (x, g1, graphs1), (y, g2, graphs2) = (
+                (
+                    gather_rows(refined.rows, [refined.first[side.key] + side.rank for side in part]),
+                    torch.stack([features[side.image.image_id][1] for side in part]).to(refined.rows),
+                    [side.shuffled(refined.graphs[side.key]) for side in part],
+                )
+                for part in zip(*chunk, strict=True)
             )
-            graphs1, graphs2 = ([side.graph(canonical[side.key]) for side in part] for part in (source, target))
-            x, y = (_gather(rows, [first_row[side.key] + side.rank for side in part]) for part in (source, target))
+            g = global_features(g1, g2)
             unary = -self.vertex_affinity(x, y, g)
             if self.edge_affinity is None:
-                graphs1, graphs2 = ([Graph(g.xy, g.edge_index[:, :0]) for g in part] for part in (graphs1, graphs2))
+                graphs1, graphs2 = (
+                    [Graph(one.xy, one.edge_index[:, :0]) for one in part] for part in (graphs1, graphs2)
+                )
                 quadratic = unary.new_zeros(len(chunk), 0, 0)
             else:
-                incidence = (_incidence(part).to(rows) for part in (graphs1, graphs2))
+                incidence = (incidence_matrices(part).to(x) for part in (graphs1, graphs2))
                 # Half, because each undirected edge is there in both directions and is paid twice.
                 quadratic = -0.5 * self.edge_affinity(x, y, g, *incidence)
             yield unary, quadratic, list(zip(graphs1, graphs2, strict=True))
@@ -190,63 +195,25 @@ class BBGM(Matcher):
         step = len(images) if torch.is_grad_enabled() else IMAGES
         return [f for i in range(0, len(images), step) for f in compute_features(self.backbone, images[i : i + step])]
 
-    def _refine(
-        self, sides: list["_Side"], images: dict[str, KeypointImage], features: dict[str, Features]
-    ) -> tuple[Tensor, dict[Any, int], dict[Any, Graph]]:
-        """Refined features of distinct graphs, one row a node, the first row of each graph, and the graphs."""
+    def _refine(self, sides: dict[Any, Side], features: dict[str, Features]) -> "_Refined":
         like = next(self.vertex_affinity.parameters())
-        graphs = [delaunay_graph(images[side.image_id].xy[side.kept]) for side in sides]
-        nodes = [features[side.image_id][0][torch.from_numpy(side.kept)].to(like) for side in sides]
-        starts = np.cumsum([0] + [len(part) for part in nodes])
+        graphs = [side.graph() for side in sides.values()]
+        nodes = [features[side.image.image_id][0][torch.from_numpy(side.kept)].to(like) for side in sides.values()]
+        starts = np.cumsum([0] + [len(part) for part in nodes]).tolist()
         rows = []
-        for i in range(0, len(sides), GRAPHS):
+        for i in range(0, len(graphs), GRAPHS):
             x = torch.cat(nodes[i : i + GRAPHS])
             rows.append(x if self.refinement is None else self.refinement(x, graphs[i : i + GRAPHS]))
-        keys = [side.key for side in sides]
-        return torch.cat(rows), dict(zip(keys, starts.tolist(), strict=False)), dict(zip(keys, graphs, strict=True))
+        return _Refined(torch.cat(rows), dict(zip(sides, starts, strict=False)), dict(zip(sides, graphs, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
-class _Side:
-    """One image of a pair: its kept keypoints sorted, and where each of the pair's keypoints is among them."""
+class _Refined:
+    """Refined features of distinct graphs, one row a node; by graph its first row, and the graph itself."""
 
-    image_id: str
-    kept: np.ndarray
-    rank: np.ndarray
-
-    @classmethod
-    def make(cls, image: KeypointImage, kept: np.ndarray) -> "_Side":
-        order = np.sort(kept)
-        return cls(image.image_id, order, np.searchsorted(order, kept))
-
-    @property
-    def key(self) -> tuple[str, bytes]:
-        """Equal for equal graphs."""
-        return self.image_id, self.kept.tobytes()
-
-    def graph(self, canonical: Graph) -> Graph:
-        """The sorted keypoints' graph with its nodes in the pair's order; the edges keep theirs."""
-        place = np.argsort(self.rank)
-        return Graph(canonical.xy[self.rank], place[canonical.edge_index])
-
-
-def _gather(rows: Tensor, index: list[np.ndarray]) -> Tensor:
-    """Rows of several lists, filled up with zeros: (P, longest, C)."""
-    padded = np.full((len(index), max(map(len, index))), len(rows))
-    for line, entries in zip(padded, index, strict=True):
-        line[: len(entries)] = entries
-    filled = F.pad(rows, (0, 0, 0, 1))
-    return filled.index_select(0, torch.from_numpy(padded.ravel()).to(rows.device)).view(*padded.shape, rows.shape[1])
-
-
-def _incidence(graphs: list[Graph]) -> Tensor:
-    """Incidence matrices (P, E, n), +1 at an edge's source and -1 at its target, filled up with zeros."""
-    matrices = np.zeros((len(graphs), max(g.edge_index.shape[1] for g in graphs), max(len(g.xy) for g in graphs)))
-    for matrix, graph in zip(matrices, graphs, strict=True):
-        edges = np.arange(graph.edge_index.shape[1])
-        matrix[edges, graph.edge_index[0]] = 1
-        matrix[edges, graph.edge_index[1]] = -1
-    return torch.from_numpy(matrices)
+    rows: Tensor
+    first: dict[Any, int]
+    graphs: dict[Any, Graph]
 
 
 @contextmanager
