@@ -30,12 +30,13 @@ def checkout(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def snakemake(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run Snakemake in a checkout, its results inside it."""
+    """Run Snakemake in a checkout: results inside it, the demo data of this project's cache."""
     environment = {key: value for key, value in os.environ.items() if key not in ("BBGM_RESULTS", "OMP_NUM_THREADS")}
+    cache = os.environ.get("BBGM_CACHE", str(Path(__file__).parents[2] / "cache"))
     return subprocess.run(
         [sys.executable, "-m", "snakemake", *arguments],
         cwd=folder,
-        env={**environment, "BBGM_ROOT": str(folder), "BBGM_CACHE": str(folder / "cache")},
+        env={**environment, "BBGM_ROOT": str(folder), "BBGM_CACHE": cache},
         capture_output=True,
         text=True,
         timeout=900,
