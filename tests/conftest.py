@@ -15,6 +15,8 @@ for _variable, _folder in {"BBGM_DATA": "data", "BBGM_WEIGHTS": "weights", "BBGM
     _shared = ROOT.parent / "shared" / _folder
     if _shared.is_dir():
         os.environ.setdefault(_variable, str(_shared))
+    if _variable in os.environ:  # tests and notebooks work in other folders
+        os.environ[_variable] = str(Path(os.environ[_variable]).expanduser().resolve())
 
 # The same examples in every run, and no limit on the time of one: the machine may be busy.
 settings.register_profile("bbgm", derandomize=True, deadline=None, database=None, max_examples=50)
