@@ -30,7 +30,7 @@ Limits limits(Effort effort) {
   switch (effort) {
     case Effort::fast: return {5, 3, 0.35, 2, 600, 0};
     case Effort::thorough: return {30, 10, 0.85, 100, 100'000, 4'000'000'000};
-    default: return {10, 5, 0.6, 20, 2500, 4'000'000};
+    default: return {10, 7, 0.6, 20, 2500, 4'000'000};
   }
 }
 

@@ -28,7 +28,7 @@ struct Budget {
 
 struct BranchOptions {
   double temperatures[2] = {0.03, 0.003};  // of a node, times the scale of the costs
-  int sweeps = 4;                          // at each
+  int sweeps = 3;                          // at each
 };
 
 // Sweeps at one temperature, then bound and removal. True when nothing better than the incumbent is left.

@@ -2,6 +2,7 @@
 // They are accurate to about 1e-10: enough to steer the dual, whose bound is evaluated without them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -18,6 +19,9 @@ namespace gm::vec {
 
 typedef double Four __attribute__((vector_size(32)));
 typedef std::int64_t FourBits __attribute__((vector_size(32)));
+
+// Length of a vector in memory, rounded up to whole fours.
+inline std::size_t padded(int n) { return static_cast<std::size_t>(n + 3) / 4 * 4; }
 
 GM_INLINE void load(const double* p, Four& x) { std::memcpy(&x, p, sizeof x); }
 GM_INLINE void store(double* p, const Four& x) { std::memcpy(p, &x, sizeof x); }
