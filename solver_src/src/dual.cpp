@@ -144,7 +144,7 @@ class MessagePassing {
     if (later == 0) return;
     const int labels = at1_[i + 1] - at1_[i], earlier = static_cast<int>(incident_[i].size()) - later;
     // The linear part reads from this node as well: one target more than in SRMP.
-    const double weight = share < 0 ? 1.0 / (1 + std::max(later, earlier)) : (1 - share) / later;
+    const double weight = share < 0 ? 1.0 / (1 + std::max(later, earlier)) : (1 - share) / (later + earlier);
     double* u = u_.data() + at1_[i];
     const double low = *std::min_element(u, u + labels);
     for (int l = 0; l < labels; ++l) marginal_[l] = weight * (u[l] - low);
