@@ -22,15 +22,24 @@ struct Limits {
   std::int64_t first_moves;   // tabu moves before the dual, a node of the smaller side
   std::int64_t moves;         // tabu moves after everything else
   std::int64_t branch_work;   // table entries
+  double hopeless_gap;        // in units of the costs' scale: a proof is not tried when the gap will stay above it
 };
 
 constexpr double hottest = 0.3;  // first temperature, times the scale of the costs
+constexpr int tabu_level = 3;    // level before which the first tabu search comes: easy problems are proved by then
+
+// Where a sequence that falls geometrically ends, from three of its values.
+double limit_of(const double (&x)[3]) {
+  const double step = x[1] - x[2], before = x[0] - x[1];
+  if (!(step > 0) || !(before > step)) return x[2];
+  return x[2] - step * step / (before - step);
+}
 
 Limits limits(Effort effort) {
   switch (effort) {
-    case Effort::fast: return {5, 3, 0.35, 2, 600, 0};
-    case Effort::thorough: return {30, 10, 0.85, 100, 100'000, 4'000'000'000};
-    default: return {10, 7, 0.6, 20, 2500, 4'000'000};
+    case Effort::fast: return {5, 3, 0.35, 2, 600, 0, 0.5};
+    case Effort::thorough: return {30, 10, 0.85, 100, 100'000, 4'000'000'000, inf};
+    default: return {10, 7, 0.6, 20, 2500, 4'000'000, 2.5};
   }
 }
 
@@ -111,16 +120,27 @@ class BestSolver {
     search_.descend();
     take();
     if (closed()) return true;
-    tabu(limits_.first_moves * std::min(problem_.n1, problem_.n2), 1);
-    if (closed()) return true;
 
     CoupledDual dual(problem_);
     double temperature = hottest * dual.scale();
+    const bool large = std::min(problem_.n1, problem_.n2) > 8;  // below, branching ends whatever the gap
+    double gaps[3] = {inf, inf, inf};  // after the last three levels
     for (int level = 0; level < limits_.levels; ++level, temperature *= limits_.cooling) {
+      if (level == tabu_level) {
+        tabu(limits_.first_moves * std::min(problem_.n1, problem_.n2), 1);
+        if (closed()) return true;
+      }
       if (refine(dual, temperature, limits_.sweeps, best_, budget_)) return true;
       bound_ = std::max(bound_, dual.last_bound());
       dual.rounding_costs(costs);
       round(costs);
+      gaps[0] = gaps[1];
+      gaps[1] = gaps[2];
+      gaps[2] = best_.value - bound_;
+      if (large && level > tabu_level + 2 && limit_of(gaps) > limits_.hopeless_gap * dual.scale()) {
+        tabu(limits_.moves, 2);
+        return closed();
+      }
     }
     budget_.used = 0;
     budget_.limit = limits_.branch_work;

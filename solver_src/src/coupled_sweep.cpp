@@ -18,7 +18,7 @@ constexpr double top_log_weight = 300;
 }  // namespace
 
 void CoupledDual::anneal(double temperature, int sweeps) {
-  if (empty_ || !(temperature > 1e-280)) return;  // costs next to denormal: the bound stays as it is
+  if (empty_ || !(temperature > 0)) return;
   for (Side& s : side_) start_level(s, temperature);
   std::fill(term_factor_.begin(), term_factor_.end(), 1.0);
   for (int k = 0; k < sweeps; ++k) {

@@ -30,6 +30,14 @@ int usable_cores() {
 // Estimated work, to start the large ones first.
 double weight(const Problem& p) { return static_cast<double>(p.terms.size()) * (p.n1 + p.n2) + p.size(); }
 
+Problem scaled(const Problem& p, int exponent) {
+  std::vector<double> cost(p.cost);
+  std::vector<Term> terms(p.terms);
+  for (double& c : cost) c = std::scalbn(c, exponent);
+  for (Term& t : terms) t.cost = std::scalbn(t.cost, exponent);
+  return Problem(p.n1, p.n2, p.left, p.right, std::move(cost), std::move(terms));
+}
+
 Result solve_partial(const Problem& problem, const Options& options) {
   return options.method == Method::dual ? solve_dual(problem, options) : solve_best(problem, options);
 }
@@ -49,6 +57,14 @@ int largest_matching(const Problem& p) {
 }
 
 Result solve(const Problem& problem, const Options& options) {
+  // Far from 1, squares and reciprocals of costs leave the range of a double: scale by a power of two, which is exact.
+  if (problem.largest_cost > 0 && (problem.largest_cost < 1e-100 || problem.largest_cost > 1e100)) {
+    const int exponent = std::ilogb(problem.largest_cost);
+    Result result = solve(scaled(problem, -exponent), options);
+    result.objective = problem.evaluate(result.assignment);
+    result.lower_bound = result.optimal ? result.objective : std::scalbn(result.lower_bound, exponent);
+    return result;
+  }
   if (!options.full) return solve_partial(problem, options);
   // Full: a reward for each match that no costs can outweigh, taken back afterwards.
   const double reward = std::max(2 * problem.magnitude() * (1 + 1e-9), 1e-300);
