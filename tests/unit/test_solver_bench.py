@@ -1,0 +1,59 @@
+"""bbgm.bench: the logic of `bbgm solve` and `bbgm bench solver`."""
+
+import json
+from pathlib import Path
+
+import bbgm_solver as gm
+import numpy as np
+import pytest
+from bbgm.bench import bench_solver, instance_files, report, solve_file
+from bbgm_solver.selftest import enumerate_best, random_problem
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    best = {}
+    for name in ("one/a.dd", "one/b.dd.xz", "two/c.dd"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        problem = random_problem(rng, 4, 4)
+        gm.write_dd(tmp_path / name, problem)
+        best[name.removesuffix(".xz")] = {"best": enumerate_best(problem)}
+    del best["two/c.dd"]
+    gm.write_dd(tmp_path / "two" / "several.dd", {(0, 1): random_problem(rng, 2, 2)})
+    (tmp_path / "best_known.json").write_text(json.dumps(best))
+    return tmp_path
+
+
+def test_records_and_report(folder: Path) -> None:
+    records = bench_solver(folder)
+    assert [record["file"] for record in records] == ["one/a.dd", "one/b.dd.xz", "two/c.dd"]
+    assert all(set(r) == {"file", "objective", "lower_bound", "optimal", "ms", "gap_percent"} for r in records)
+    assert all(record["optimal"] and record["ms"] > 0 for record in records)
+    assert records[0]["gap_percent"] == pytest.approx(0, abs=1e-9)
+    assert records[2]["gap_percent"] is None
+    json.dumps(records, allow_nan=False)
+    one, two = report(records).splitlines()[1:]
+    assert one.split()[:5] == ["one", "2", "0.0000", "2", "2"]
+    assert two.split()[:5] == ["two", "1", "-", "0", "1"]
+
+
+def test_solve_file(folder: Path) -> None:
+    record = json.loads(json.dumps(solve_file(folder / "one" / "a.dd", "dual")))
+    problem = gm.read_dd(folder / "one" / "a.dd")
+    assert isinstance(problem, gm.Problem)
+    assert gm.evaluate(problem, record["assignment"]) == record["objective"]
+    assert record["method"] == "dual"
+    with pytest.raises(ValueError, match=r"several\.dd holds 1 pairs of graphs"):
+        solve_file(folder / "two" / "several.dd")
+
+
+def test_errors_name_the_folder_and_the_file(folder: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="absent is not a folder"):
+        instance_files(folder / "absent")
+    (folder / "empty").mkdir()
+    with pytest.raises(FileNotFoundError, match=r"empty holds no \.dd"):
+        instance_files(folder / "empty")
+    (folder / "best_known.json").write_text("[1]")
+    with pytest.raises(ValueError, match="best_known.json does not map"):
+        bench_solver(folder)
