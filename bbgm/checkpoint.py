@@ -45,6 +45,13 @@ def write_model(path: Path, model: nn.Module) -> str:
     return _write(path, safetensors.torch.save(tensors))
 
 
+def _write_optimiser(path: Path, optimiser: torch.optim.Optimizer) -> str:
+    # By way of the memory: torch.save reports a full disk as a RuntimeError that does not say so.
+    state = io.BytesIO()
+    torch.save(optimiser.state_dict(), state)
+    return _write(path, state.getbuffer())
+
+
 def read_model(path: Path, model: nn.Module) -> None:
     """Fill a model from a file of :func:`write_model`.
 
@@ -71,14 +78,12 @@ class Checkpoints:
             WriteError: e.g. the disk is full; earlier checkpoints are kept.
         """
         stem = self.folder / f"{epoch:04d}"
-        state = io.BytesIO()
-        torch.save(optimiser.state_dict(), state)
         try:
             content = {
                 "epoch": epoch,
                 "config_hash": self.config_hash,
                 "model": write_model(stem.with_suffix(".safetensors"), model),
-                "optimiser": _write(stem.with_suffix(".optimiser.pt"), state.getbuffer()),
+                "optimiser": _write_optimiser(stem.with_suffix(".optimiser.pt"), optimiser),
                 "history": history,
             }
             write_json(stem.with_suffix(".json"), content)
