@@ -1,6 +1,7 @@
 """Metrics against counting with sets, and what relabelling must not change."""
 
 from itertools import product
+from random import Random
 
 import numpy as np
 import pytest
@@ -36,11 +37,11 @@ def test_counts_are_those_of_sets(matching: Matching) -> None:
 
 
 @given(matchings(), st.randoms(use_true_random=False))
-def test_order_of_keypoints_does_not_matter(matching: Matching, random: np.random.Generator) -> None:
+def test_order_of_keypoints_does_not_matter(matching: Matching, random: Random) -> None:
     assignment, truth, n2 = matching
     source, target = list(range(len(truth))), list(range(n2))
-    random.shuffle(source)  # type: ignore[arg-type]
-    random.shuffle(target)  # type: ignore[arg-type]
+    random.shuffle(source)
+    random.shuffle(target)
     renamed = np.array([*target, -1], dtype=np.int32)  # the last entry is that of index -1
     assert count(renamed[assignment][source], renamed[truth][source], n2) == count(*matching)
 
