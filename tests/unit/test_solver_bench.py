@@ -6,8 +6,9 @@ from pathlib import Path
 import bbgm_solver as gm
 import numpy as np
 import pytest
-from bbgm.bench import bench_solver, instance_files, report, solve_file
 from bbgm_solver.selftest import enumerate_best, random_problem
+
+from bbgm.bench import bench_solver, instance_files, report, solve_file
 
 
 @pytest.fixture
@@ -55,5 +56,5 @@ def test_errors_name_the_folder_and_the_file(folder: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"empty holds no \.dd"):
         instance_files(folder / "empty")
     (folder / "best_known.json").write_text("[1]")
-    with pytest.raises(ValueError, match="best_known.json does not map"):
+    with pytest.raises(ValueError, match=r"best_known\.json does not map"):
         bench_solver(folder)
