@@ -40,9 +40,13 @@ class Minima:
 
 
 def minimise(instances: Sequence[Instance]) -> Minima:
-    """Solve instances, all in one batch."""
+    """Solve instances, all in one batch; those that are not proved at once, again with more effort."""
     problems = [gm.Problem(x.unary, x.edges1, x.edges2, x.quadratic) for x in instances]
     results = gm.solve_batch(problems, METHOD)
+    unproved = [k for k, result in enumerate(results) if not result.optimal]
+    again = gm.solve_batch([problems[k] for k in unproved], METHOD, effort="thorough")
+    for k, result in zip(unproved, again, strict=True):
+        results[k] = result
     return Minima(
         [result.assignment for result in results],
         np.array([result.objective for result in results]),
