@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 BUDGETS = ["smoke", "demo", "willow", "paper"]
-NEEDED = ["Snakefile", "config", "workflow", "profiles", "notebooks", "bbgm/published", "figures"]
+NEEDED = ["Snakefile", "environment.yml", "config", "workflow", "profiles", "notebooks", "bbgm/published", "figures"]
 SMOKE = ["--cores", "2", "--config", "budget=smoke"]
 
 
