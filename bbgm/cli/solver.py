@@ -1,4 +1,4 @@
-"""``bbgm solve`` and ``bbgm bench``: the compiled solver on files."""
+"""``bbgm solve`` and ``bbgm bench``: the compiled solver on files, and the speed of the layers."""
 
 import argparse
 import json
@@ -23,6 +23,13 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     solver.add_argument("--json", type=Path, metavar="FILE", help="write one record an instance into this file")
     _add_options(solver)
     solver.set_defaults(command=_bench)
+
+    spline = subjects.add_parser(
+        "spline", help="time the spline convolution, and its reference (minutes) where torch-spline-conv is installed"
+    )
+    spline.add_argument("--channels", type=int, default=1024, help="width of the layer (default %(default)s)")
+    spline.add_argument("--threads", type=int, default=2, help="torch threads (default %(default)s)")
+    spline.set_defaults(command=_bench_spline)
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
@@ -52,3 +59,13 @@ def _bench(options: argparse.Namespace) -> None:
     print(report(records))
     if options.json:
         write_json(options.json, records)
+
+
+def _bench_spline(options: argparse.Namespace) -> None:
+    from bbgm.bench_spline import bench_spline
+
+    for name in ("channels", "threads"):
+        if getattr(options, name) < 1:
+            raise ValueError(f"--{name} is {getattr(options, name)}, expected 1 or more")
+    for key, value in bench_spline(options.channels, threads=options.threads).items():
+        print(f"{key:<18}{value}")

@@ -1,5 +1,6 @@
 """The command line: what it prints, its exit status, one line for each error, nothing imported that is not needed."""
 
+import importlib.util
 import json
 import os
 import resource
@@ -189,6 +190,18 @@ a 2 1 0 0.2
 a 3 1 1 -2.0
 e 0 3 -0.5
 """
+
+
+def test_bench_of_the_spline_convolution(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "spline", "--channels", "8", "--threads", "1"]) == 0
+    record = dict(line.split() for line in capsys.readouterr().out.splitlines())
+    assert (record["nodes"], record["edges"], record["channels"]) == ("160", "800", "8")
+    assert float(record["seconds"]) > 0
+    if importlib.util.find_spec("torch_spline_conv") is None:
+        assert record["max_difference"] == "None"
+    else:
+        assert float(record["max_difference"]) < 1e-5
+    assert "--threads" in error_of(capsys, "bench", "spline", "--threads", "0")
 
 
 def test_solve_and_bench(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
