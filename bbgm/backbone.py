@@ -4,7 +4,7 @@ Differences from the paper's text, all as in the authors' code: ``vgg16_bn`` rat
 normalised before they are interpolated. Of our own: a frozen backbone keeps its batch norm in evaluation mode, and all
 distinct images of a batch go through batch norm together (the authors: the sources, then the targets).
 
-To add a backbone: write a subclass of `Backbone`, and name it in `BACKBONES`.
+To add a backbone: write a subclass of `Backbone`, and name it in `BACKBONES` and in `NetworkConfig`.
 """
 
 from collections.abc import Callable

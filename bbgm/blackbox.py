@@ -86,7 +86,8 @@ SOLVERS: dict[str, Callable[[], Solver]] = {
     "dual": lambda: compiled_solver("dual"),
     "exact": lambda: compiled_solver("exact"),
 }
-"""By the name in ``solver.method``. A new one is a function from instances to assignments, named here."""
+"""By the name in ``solver.method``. A new one is a function from instances to assignments; name it here and in
+`SolverConfig`."""
 
 
 def make_solver(method: str) -> "TimedSolver":

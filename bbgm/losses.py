@@ -1,6 +1,6 @@
 """Loss and cost margin of training (paper Sec. 3.3, 'Cost Margin', and Sec. 3.5)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -28,9 +28,6 @@ def hamming_loss(match: Sequence[Tensor], truth: Sequence[Tensor]) -> Tensor:
         true = true.to(v.dtype)
         total = total + (v * (1 - true) + true * (1 - v)).sum()
     return total / len(match)
-
-
-LOSSES: dict[str, Callable[[Sequence[Tensor], Sequence[Tensor]], Tensor]] = {"hamming": hamming_loss}
 
 
 def add_margin(unary: Tensor, truth: Tensor, alpha: float) -> Tensor:
