@@ -12,7 +12,8 @@ class Graph:
 
     Attributes:
         xy: (n, 2) float64, px.
-        edge_index: (2, E) int64, sources above targets, in the row-major order of the adjacency matrix.
+        edge_index: (2, E) int64, sources above targets; from `delaunay_graph` in the row-major order of the
+            adjacency matrix.
     """
 
     xy: np.ndarray

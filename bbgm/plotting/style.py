@@ -20,10 +20,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 WIDTH = 4.8  # in: text width of the paper, 122 mm
-RIGHT, WRONG = (
-    "#009E73",
-    "#D55E00",
-)  # green and red of the paper's matchings, in tints that colour-blind readers tell apart
+# Green and red of the paper's matchings, in tints that colour-blind readers tell apart.
+RIGHT, WRONG = "#009E73", "#D55E00"
 NOTEBOOK_DPI = 160
 
 # Without date and program version, or the bytes would differ between runs and between installations.

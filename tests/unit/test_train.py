@@ -1,4 +1,4 @@
-"""Runs on the smoke budget: files, idempotence, resuming after SIGKILL, a full disk, wrong configurations."""
+"""Runs on the smoke budget: files, idempotence, resuming after SIGKILL and from damaged checkpoints."""
 
 import csv
 import json
