@@ -14,6 +14,9 @@ FRAME = 256
 
 Subset = Literal["train", "test"]
 
+# Pillow raises each of these for broken files.
+_BROKEN = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
+
 
 @dataclass(frozen=True, eq=False)
 class KeypointImage:
@@ -60,7 +63,7 @@ def _decode(path: Path, changed_ns: int, n_bytes: int) -> np.ndarray:
     try:
         with Image.open(path) as image:
             small = image.convert("RGB").resize((FRAME, FRAME), Image.Resampling.BICUBIC)
-    except (OSError, SyntaxError, ValueError) as error:  # Pillow raises each of these for broken files
+    except _BROKEN as error:
         raise ValueError(f"image {path} cannot be decoded ({error}): truncated, or no image; copy it again") from error
     pixels = np.asarray(small)
     pixels.flags.writeable = False
@@ -76,7 +79,7 @@ def image_size(path: Path) -> tuple[int, int]:
     try:
         with Image.open(path) as image:
             return image.size
-    except (OSError, SyntaxError, ValueError) as error:
+    except _BROKEN as error:
         raise ValueError(f"image {path} cannot be read ({error}): truncated, or no image; copy it again") from error
 
 

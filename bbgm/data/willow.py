@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from scipy.io import loadmat
 
 from bbgm.data.keypoints import FRAME, KeypointImage, image_size
+from bbgm.data.matfile import read_mat
 
 FOLDER = "WILLOW-ObjectClass"
 N_KEYPOINTS = 10
@@ -164,19 +164,14 @@ def read_points(path: Path, n_points: int, size: tuple[int, int]) -> np.ndarray:
     Raises:
         ValueError: no MATLAB file, no such variable, wrong shape, not finite, or points outside the image.
     """
-    try:
-        content = loadmat(path)
-    except NotImplementedError as error:
-        raise ValueError(f"{path} is a MATLAB 7.3 file: save it again with the option -v7") from error
-    except Exception as error:  # loadmat raises about ten different types for broken files
-        raise ValueError(f"{path} is no readable MATLAB file ({error}): it is damaged, copy it again") from error
+    content = read_mat(path)
     if "pts_coord" not in content:
-        found = sorted(key for key in content if not key.startswith("__"))
-        raise ValueError(f"{path} has no variable pts_coord, only {found}: it is not an annotation of Willow")
-    points: np.ndarray = content["pts_coord"]
-    if points.shape != (2, n_points) or points.dtype.kind not in "fiu":
+        raise ValueError(f"{path} has no variable pts_coord, only {sorted(content)}: it is not an annotation of Willow")
+    points = content["pts_coord"]
+    if points is None or points.shape != (2, n_points):
+        found = "no array of real numbers" if points is None else f"of shape {points.shape}"
         raise ValueError(
-            f"{path}: pts_coord is {points.dtype} {points.shape}, must be real numbers of shape (2, {n_points}): "
+            f"{path}: pts_coord is {found}, must be real numbers of shape (2, {n_points}): "
             "x in the first row, y in the second, one column a keypoint"
         )
     points = np.array(points, dtype=np.float64)

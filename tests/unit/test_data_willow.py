@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from scipy.io import loadmat, savemat
+from scipy.sparse import csc_array
 
 from bbgm.config import DataConfig, ProtocolConfig
 from bbgm.data import FRAME, open_dataset
@@ -177,7 +178,11 @@ def test_wrong_content_of_a_mat_file(small_root: Path) -> None:
     savemat(path, {"points": np.zeros((2, 10))})
     with pytest.raises(ValueError, match=r"b\.mat has no variable pts_coord, only \['points'\]"):
         read_willow(small_root, ["Car"])
-    for wrong in (np.zeros((10, 2)), np.zeros((2, 9)), np.zeros((2, 10), dtype=complex), np.array(["a"])):
+    wrong_ones = (
+        *(np.zeros((10, 2)), np.zeros((2, 9)), np.zeros((2, 10), dtype=complex), np.array(["a"])),
+        csc_array(np.ones((2, 10))),
+    )
+    for wrong in wrong_ones:
         savemat(path, {"pts_coord": wrong})
         with pytest.raises(ValueError, match=r"b\.mat: pts_coord is .* must be real numbers of shape \(2, 10\)"):
             read_willow(small_root, ["Car"])
@@ -208,6 +213,12 @@ def test_broken_images(small_root: Path) -> None:
     path.unlink()
     with pytest.raises(FileNotFoundError, match=r"b\.png is missing"):
         image.crop()
+
+
+def test_an_image_that_claims_to_be_huge(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 10)  # Pillow takes more than twice that for an attack
+    with pytest.raises(ValueError, match=r"a\.png cannot be read .*exceeds limit"):
+        read_willow(small_root, ["Car"])
 
 
 def test_changed_image_is_read_again(small_root: Path) -> None:
