@@ -6,7 +6,7 @@ An unknown key or a value out of range is an error that names it.
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,14 +15,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bbgm.paths import project_root
 
-Positive = Annotated[int, Field(gt=0)]
-Count = Annotated[int, Field(ge=0)]
+Positive = Annotated[int, Field(gt=0, lt=2**31)]
+Count = Annotated[int, Field(ge=0, lt=2**31)]
+Seed = Annotated[int, Field(ge=0, lt=2**63)]
 
 
 class Model(BaseModel):
-    """Frozen, and strict about unknown keys."""
+    """Frozen, and strict about unknown keys; numbers are finite."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class DataConfig(Model):
@@ -33,7 +34,7 @@ class DataConfig(Model):
     classes: tuple[str, ...] = Field((), description="classes to use; empty: all that the data set has")
     errata: bool = Field(True, description="apply the named corrections of the data set's annotation errors")
     demo_images_per_class: Positive = 40
-    demo_seed: Count = 0
+    demo_seed: Seed = 0
 
 
 class ProtocolConfig(Model):
@@ -44,10 +45,10 @@ class ProtocolConfig(Model):
     split: Literal["sorted", "seeded"] = Field(
         "sorted", description="first train_per_class file names of a class, or a shuffle of them by split_seed"
     )
-    split_seed: Count = 0
+    split_seed: Seed = 0
     min_keypoints: Positive = Field(2, description="pairs with fewer common keypoints are drawn again")
     test_pairs_per_class: Positive = 1000
-    test_seed: Count = Field(123, description="draws the same test pairs in every run")
+    test_seed: Seed = Field(123, description="draws the same test pairs in every run")
 
 
 class NetworkConfig(Model):
@@ -69,7 +70,7 @@ class SolverConfig(Model):
     lambda_: float = Field(80.0, alias="lambda", gt=0, description="acts on the gradient of the batch-mean loss")
     margin: float = Field(1.0, ge=0, description="alpha, added to the true unary costs in training")
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(populate_by_name=True)
 
 
 class OptimiserConfig(Model):
@@ -80,7 +81,7 @@ class OptimiserConfig(Model):
     batch_size: Positive = 8
     learning_rate: float = Field(2e-3, gt=0)
     backbone_factor: float = Field(0.01, ge=0, description="learning rate of the backbone relative to the rest")
-    milestones: tuple[int, ...] = Field((1,), description="epochs after which the learning rate is multiplied by decay")
+    milestones: tuple[Count, ...] = Field((1,), description="epochs after which decay multiplies the learning rate")
     decay: float = Field(0.5, gt=0, le=1)
 
 
@@ -90,9 +91,9 @@ class RunConfig(Model):
     method: str = Field(pattern=r"^[a-z0-9_]+$")
     title: str
     budget: Literal["smoke", "demo", "willow", "paper"]
-    seed: Count
+    seed: Seed
     setting: str = Field("Pt=no;Wt=yes", description="which data it was trained on, as in the published tables")
-    threads: Positive = Field(2, description="torch threads: fixed, because they change float sums")
+    threads: int = Field(2, gt=0, le=1024, description="torch threads: fixed, because they change float sums")
     data: DataConfig = DataConfig()
     protocol: ProtocolConfig = ProtocolConfig()
     network: NetworkConfig = NetworkConfig()
@@ -123,6 +124,16 @@ def overlay(base: Mapping[str, Any], top: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
+class _Loader(yaml.SafeLoader):
+    """Refuses a key that occurs twice, where YAML's readers silently take the last one."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [key.value for key, _ in node.value]
+        if twice := [key for key in keys if isinstance(key, str) and keys.count(key) > 1]:
+            raise yaml.constructor.ConstructorError(None, None, f"key {twice[0]!r} occurs twice", node.start_mark)
+        return super().construct_mapping(node, deep)
+
+
 def read_yaml(path: Path) -> dict[str, Any]:
     """The mapping in a YAML file.
 
@@ -133,8 +144,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
         known = sorted(file.stem for file in path.parent.glob("*.yaml"))
         raise ValueError(f"no configuration {path}: {path.stem!r} is not one of {known}")
     try:
-        content = yaml.safe_load(path.read_text())
-    except yaml.YAMLError as error:
+        content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not valid YAML: {error}") from error
     if content is None:
         return {}
@@ -155,9 +166,20 @@ def make_run(content: Mapping[str, Any], origin: str = "configuration") -> RunCo
         lines = []
         for item in error.errors():
             name = ".".join(str(part) for part in item["loc"])
-            given = "" if item["type"] in ("missing", "extra_forbidden") else f" (given: {item['input']!r})"
-            lines.append(f"  {name}: {item['msg']}{given}")
+            if item["type"] == "extra_forbidden":
+                lines.append(f"  {name}: no such key; the keys here are {_keys(item['loc'][:-1])}")
+            else:
+                given = "" if item["type"] == "missing" else f" (given: {item['input']!r})"
+                lines.append(f"  {name}: {item['msg']}{given}")
         raise ValueError(f"{origin} is not valid:\n" + "\n".join(lines)) from error
+
+
+def _keys(place: Sequence[int | str]) -> list[str]:
+    """Names of the keys of a part of the configuration."""
+    model: Any = RunConfig
+    for part in place:
+        model = model.model_fields[part].annotation
+    return [field.alias or name for name, field in model.model_fields.items()]
 
 
 def load_run(method: str, budget: str, seed: int, config_folder: Path | None = None, **overrides: Any) -> RunConfig:
@@ -176,5 +198,10 @@ def load_run(method: str, budget: str, seed: int, config_folder: Path | None = N
     folder = config_folder or project_root() / "config"
     budget_file, method_file = folder / "budgets" / f"{budget}.yaml", folder / "experiments" / f"{method}.yaml"
     content = overlay(read_yaml(budget_file), read_yaml(method_file))
+    if fixed := sorted({"method", "budget", "seed"} & content.keys()):
+        raise ValueError(
+            f"{budget_file.name} with {method_file.name} sets {fixed[0]!r}, which comes from the file's name or the "
+            "command line: leave it out"
+        )
     content = overlay(content, {"method": method, "budget": budget, "seed": seed, **overrides})
     return make_run(content, origin=f"{budget_file.name} with {method_file.name}")

@@ -1,5 +1,6 @@
 """Configurations: every budget and experiment is valid, and what is not says so."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -69,7 +70,14 @@ def test_frozen() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"solver": {"lamda": 80}}, r"solver\.lamda: Extra inputs are not permitted"),
+        ({"solver": {"lamda": 80}}, r"solver\.lamda: no such key; the keys here are \['method', 'lambda', 'margin'\]"),
+        ({"solvr": {}}, r"solvr: no such key; the keys here are \['method', .*'solver', 'optimiser'\]"),
+        ({"solver": {"lambda": float("inf")}}, r"solver\.lambda: Input should be a finite number \(given: inf\)"),
+        ({"network": {"refine_weight": float("nan")}}, r"network\.refine_weight: Input should be a finite number"),
+        ({"optimiser": {"milestones": [-1]}}, r"optimiser\.milestones\.0: .*greater than or equal to 0"),
+        ({"optimiser": {"batch_size": 10**20}}, r"optimiser\.batch_size: Input should be less than 2147483648"),
+        ({"threads": 10**6}, r"threads: Input should be less than or equal to 1024 \(given: 1000000\)"),
+        ({"data": {"demo_seed": 2**63}}, r"data\.demo_seed: Input should be less than 9223372036854775808"),
         ({"solver": {"lambda": 0}}, r"solver\.lambda: Input should be greater than 0 \(given: 0\)"),
         ({"optimiser": {"epochs": -1}}, r"optimiser\.epochs: .*greater than or equal to 0 \(given: -1\)"),
         (
@@ -91,6 +99,19 @@ def test_all_wrong_keys_are_reported_at_once() -> None:
         assert f"  {name}: " in str(caught.value)
 
 
+def test_a_file_must_not_set_what_its_name_or_the_command_line_says(tmp_path: Path) -> None:
+    shutil.copytree(CONFIG, tmp_path / "config")
+    (tmp_path / "config" / "experiments" / "mine.yaml").write_text("title: X\nseed: 5\n")
+    with pytest.raises(ValueError, match=r"smoke\.yaml with mine\.yaml sets 'seed', .* leave it out"):
+        load_run("mine", "smoke", 0, tmp_path / "config")
+
+
+def test_seeds_are_what_torch_takes() -> None:
+    assert load_run("bbgm", "smoke", 2**63 - 1).seed == 2**63 - 1
+    with pytest.raises(ValueError, match="seed: Input should be less than 9223372036854775808"):
+        load_run("bbgm", "smoke", 2**63)
+
+
 def test_unknown_files_list_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"'huge' is not one of .*'demo', .*'smoke', 'willow'"):
         load_run("bbgm", "huge", 0)
@@ -98,9 +119,17 @@ def test_unknown_files_list_the_known_ones(tmp_path: Path) -> None:
         load_run("sgd", "demo", 0)
 
 
-@pytest.mark.parametrize(("text", "message"), [("a: [", "not valid YAML"), ("- 1", "mapping .* not a list")])
-def test_broken_yaml(tmp_path: Path, text: str, message: str) -> None:
-    (tmp_path / "x.yaml").write_text(text)
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"a: [", "not valid YAML"),
+        (b"- 1", "mapping .* not a list"),
+        (b"a: {b: 1}\nc: 2\na: {d: 3}\n", "key 'a' occurs twice"),
+        (b"a: \xff\n", r"x\.yaml is not valid YAML: 'utf-8' codec"),
+    ],
+)
+def test_broken_yaml(tmp_path: Path, text: bytes, message: str) -> None:
+    (tmp_path / "x.yaml").write_bytes(text)
     with pytest.raises(ValueError, match=message):
         read_yaml(tmp_path / "x.yaml")
     (tmp_path / "empty.yaml").touch()
