@@ -61,7 +61,9 @@ def read_model(path: Path, model: nn.Module) -> None:
     try:
         model.load_state_dict(safetensors.torch.load_file(path))
     except (safetensors.SafetensorError, RuntimeError) as error:
-        raise ValueError(f"{path} does not fit the network of this configuration: {error}") from error
+        raise ValueError(
+            f"{path} does not fit the network of this configuration ({error}): delete it and run 'bbgm train' again"
+        ) from error
 
 
 class Checkpoints:

@@ -23,10 +23,20 @@ def versions() -> dict[str, str]:
 
 
 def device() -> str:
-    """Where torch computes: ``BBGM_DEVICE``, else "cuda" if there is a GPU, else "cpu"."""
+    """Where torch computes: ``BBGM_DEVICE``, else "cuda" if there is a GPU, else "cpu".
+
+    Raises:
+        ValueError: there is no such device.
+    """
     import torch
 
-    return os.environ.get("BBGM_DEVICE") or ("cuda" if torch.cuda.is_available() else "cpu")
+    found = ["cpu"]
+    if torch.cuda.is_available():
+        found = ["cuda", *(f"cuda:{k}" for k in range(torch.cuda.device_count())), "cpu"]
+    name = os.environ.get("BBGM_DEVICE") or found[0]
+    if name not in found:
+        raise ValueError(f"BBGM_DEVICE is {name!r}, but torch has only {found} here")
+    return name
 
 
 def usable_cores() -> int:

@@ -4,7 +4,6 @@ import hashlib
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 from torchvision.models import VGG16_BN_Weights, VGG16_Weights, WeightsEnum
@@ -93,12 +92,20 @@ def _read(path: Path) -> dict[str, Tensor]:
             "that has it, or set network.weights to 'imagenet' or 'random'"
         )
     try:
+        tensors: dict[str, Tensor]
         if path.suffix == ".safetensors":
-            return load_file(path)
-        tensors: dict[str, Tensor] = torch.load(path, map_location="cpu", weights_only=True)
-        return tensors
-    except (SafetensorError, OSError, RuntimeError, ValueError, EOFError) as error:
-        raise ValueError(f"weights file {path} cannot be read ({error}): it is truncated or of another kind") from error
+            tensors = load_file(path)
+        else:
+            tensors = torch.load(path, map_location="cpu", weights_only=True)
+        broken = [name for name, value in tensors.items() if not torch.isfinite(value).all()]
+    except Exception as error:  # torch.load raises about ten different types for broken files
+        reason = str(error).partition("\n")[0]
+        raise ValueError(
+            f"weights file {path} cannot be read ({reason}): it is truncated or of another kind, copy it again"
+        ) from error
+    if broken:
+        raise ValueError(f"weights file {path}: tensor {_some(broken)} is not finite; copy the file again")
+    return tensors
 
 
 def _some(keys: list[str]) -> str:

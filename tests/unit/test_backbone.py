@@ -1,5 +1,7 @@
 """Backbones, their weights, and features read at keypoints."""
 
+import pickle
+
 import numpy as np
 import pytest
 import torch
@@ -183,6 +185,24 @@ def test_truncated_weights_file_is_an_error(tmp_path, monkeypatch):
     (tmp_path / "cut.safetensors").write_bytes(content[: len(content) // 2])
     with pytest.raises(ValueError, match=r"cut\.safetensors cannot be read"):
         load_weights(SmallCNN(), "small", "cut.safetensors")
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"\x80\x02}q\x00.", pickle.dumps([1, 2]), pickle.dumps({"a": 1})])
+def test_files_of_another_kind_are_no_weights(tmp_path, monkeypatch, content):
+    monkeypatch.setenv("BBGM_WEIGHTS", str(tmp_path))
+    for name in ("other.pth", "other.safetensors"):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(ValueError, match=rf"weights .*{name} (cannot be read|do not fit)"):
+            load_weights(SmallCNN(), "small", name)
+
+
+def test_weights_are_finite(tmp_path, monkeypatch):
+    monkeypatch.setenv("BBGM_WEIGHTS", str(tmp_path))
+    tensors = SmallCNN().state_dict()
+    tensors["stem.0.1.bias"][3] = float("nan")
+    save_file(tensors, tmp_path / "nan.safetensors")
+    with pytest.raises(ValueError, match=r"nan\.safetensors: tensor stem\.0\.1\.bias is not finite"):
+        load_weights(SmallCNN(), "small", "nan.safetensors")
 
 
 def test_imagenet_weights_that_cannot_be_had_say_where_they_come_from(tmp_path, monkeypatch):

@@ -1,5 +1,6 @@
 """The folder of a run: written, read back, and its errors."""
 
+import contextlib
 import json
 import multiprocessing
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from bbgm.atomic import WriteError
 from bbgm.config import RunConfig, load_run
 from bbgm.lock import folder_lock
-from bbgm.machine import hardware, peak_memory_mib, versions
+from bbgm.machine import device, hardware, peak_memory_mib, versions
 from bbgm.results import (
     FILES,
     Prediction,
@@ -70,9 +71,14 @@ def test_predictions_are_the_same_bytes_and_no_pickle(tmp_path: Path) -> None:
 def test_truncated_predictions_name_the_file(tmp_path: Path) -> None:
     path = tmp_path / "p.npz"
     write_predictions(path, [_prediction(np.random.default_rng(0)) for _ in range(5)])
-    path.write_bytes(path.read_bytes()[:-100])
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-100])
     with pytest.raises(ValueError, match=r"p\.npz holds no predictions"):
         read_predictions(path)
+    for place in range(0, len(whole), 7):  # zipfile, zlib and NumPy raise errors of many types
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 255]) + whole[place + 1 :])
+        with contextlib.suppress(ValueError):
+            read_predictions(path)
 
 
 def test_finished_only_with_all_files_and_the_same_configuration(folder: Path, config: RunConfig) -> None:
@@ -154,3 +160,14 @@ def test_machine() -> None:
     assert found["gpu"] is None
     assert peak_memory_mib() > 1
     json.dumps([versions(), found])
+
+
+def test_devices_that_are_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BBGM_DEVICE", "cpu")
+    assert device() == "cpu"
+    monkeypatch.delenv("BBGM_DEVICE")
+    assert device() in ("cpu", "cuda")
+    for name in ("gpu", "cuda:99", "meta"):
+        monkeypatch.setenv("BBGM_DEVICE", name)
+        with pytest.raises(ValueError, match=rf"BBGM_DEVICE is '{name}', but torch has only \[.*'cpu'\] here"):
+            device()
