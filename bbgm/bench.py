@@ -1,6 +1,7 @@
 """``bbgm solve`` and ``bbgm bench solver``: the solver on files of instances, against the best known values."""
 
 import json
+import math
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -61,7 +62,10 @@ def _best_known(folder: Path) -> dict[str, float]:
     if not path.is_file():
         return {}
     try:
-        return {name: float(entry["best"]) for name, entry in json.loads(path.read_text()).items()}
+        best = {name: float(entry["best"]) for name, entry in json.loads(path.read_text()).items()}
+        if wrong := [name for name, value in best.items() if not math.isfinite(value)]:
+            raise ValueError(f"{wrong[0]} has {best[wrong[0]]}")
+        return best
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f'{path} does not map file names to {{"best": value}}: {error}') from error
 

@@ -75,7 +75,15 @@ def compiled_solver(method: str, **options: Any) -> Solver:
     import bbgm_solver
 
     def solve(instances: Sequence[Instance]) -> list[np.ndarray]:
-        problems = [bbgm_solver.Problem(x.unary, x.edges1, x.edges2, x.quadratic) for x in instances]
+        try:
+            problems = [bbgm_solver.Problem(x.unary, x.edges1, x.edges2, x.quadratic) for x in instances]
+        except ValueError as error:
+            if all(np.isfinite(x.unary).all() and np.isfinite(x.quadratic).all() for x in instances):
+                raise
+            raise ValueError(
+                "costs for the solver are NaN or infinite: the network has diverged, or its weights are broken; "
+                "lower optimiser.learning_rate, or take other weights"
+            ) from error
         return [result.assignment for result in bbgm_solver.solve_batch(problems, method=method, **options)]
 
     return solve

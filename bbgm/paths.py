@@ -10,8 +10,8 @@ def project_root() -> Path:
     Raises:
         FileNotFoundError: no folder upwards holds a Snakefile and ``BBGM_ROOT`` is not set.
     """
-    if "BBGM_ROOT" in os.environ:
-        return Path(os.environ["BBGM_ROOT"]).resolve()
+    if given := _variable("BBGM_ROOT"):
+        return given
     here = Path.cwd().resolve()
     for folder in (here, *here.parents):
         if (folder / "Snakefile").is_file():
@@ -19,9 +19,18 @@ def project_root() -> Path:
     raise FileNotFoundError(f"no Snakefile in {here} or above it: work inside the checkout, or set BBGM_ROOT to it")
 
 
+def _variable(name: str) -> Path | None:
+    value = os.environ.get(name)
+    if not value:
+        return None
+    try:
+        return Path(value).expanduser().resolve()
+    except RuntimeError as error:
+        raise ValueError(f"{name} is {value!r}: there is no such user") from error
+
+
 def _root(variable: str, default: str) -> Path:
-    value = os.environ.get(variable)
-    return Path(value).expanduser().resolve() if value else project_root() / default
+    return _variable(variable) or project_root() / default
 
 
 def data_root() -> Path:

@@ -47,9 +47,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our output has gone, e.g. 'head'
         sys.stderr.close()
         return 1
-    except (ValueError, OSError, ImportError) as error:
+    except (ValueError, OSError, ImportError, RuntimeError, MemoryError) as error:
         if options.debug:
             raise
-        print("bbgm: error:", " ".join(str(error).split()), file=sys.stderr)
+        print("bbgm: error:", " ".join(str(error).split()) or type(error).__name__, file=sys.stderr)
         return 2
     return 0

@@ -68,11 +68,13 @@ def make_demo(folder: Path, seed: int = 0, images_per_class: int = 40) -> Path:
 
     Raises:
         FileExistsError: there is one that this function did not make.
-        ValueError: too few images.
+        ValueError: too few images, or a negative seed.
         bbgm.atomic.WriteError: the disk is full or not writable. Nothing half-written is left.
     """
     if images_per_class < 4:
         raise ValueError(f"images_per_class is {images_per_class}, must be at least 4: two to train, two to test")
+    if seed < 0:
+        raise ValueError(f"the seed of the demo data is {seed}, must not be negative")
     tree, wanted = folder / FOLDER, manifest(seed, images_per_class)
     if _read_manifest(tree) == wanted:
         return tree

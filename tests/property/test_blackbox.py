@@ -244,6 +244,16 @@ def test_wrong_arguments_are_named(arguments, message):
         match_graphs(*parts[:3], [], lambda_=1.0)
 
 
+def test_costs_of_a_network_that_diverged():
+    solve = compiled_solver("best")
+    edges = np.zeros((0, 2), dtype=np.int64)
+    for wrong in (np.nan, np.inf):
+        with pytest.raises(ValueError, match=r"NaN or infinite: the network has diverged.*optimiser\.learning_rate"):
+            solve([Instance(np.full((2, 2), wrong), np.zeros((0, 0)), edges, edges)])
+    with pytest.raises(ValueError, match=r"unary\[0, 0\] is 1e\+200"):
+        solve([Instance(np.full((2, 2), 1e200), np.zeros((0, 0)), edges, edges)])
+
+
 def test_compiled_solver_does_not_depend_on_threads():
     rng = np.random.default_rng(11)
     instances = [random_instance(rng, 7, 8) for _ in range(30)]

@@ -57,6 +57,7 @@ def error_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (["solve", "nothing.dd"], "nothing.dd"),
         (["bench", "solver", "nowhere"], "nowhere"),
         (["data", "demo", "--images", "1"], "images_per_class is 1, must be at least 4"),
+        (["train", "--budget", "smoke", "--seed", str(2**64)], "seed: Input should be less than"),
     ],
 )
 def test_errors_are_one_line(capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
@@ -66,6 +67,25 @@ def test_errors_are_one_line(capsys: pytest.CaptureFixture[str], arguments: list
 def test_debug_shows_the_traceback() -> None:
     with pytest.raises(ValueError, match="not one of"):
         main(["--debug", "train", "--method", "sgd"])
+
+
+@pytest.mark.parametrize("error", [RuntimeError("CUDA is out\nof memory"), MemoryError()])
+def test_errors_of_torch_are_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail() -> str:
+        raise error
+
+    monkeypatch.setattr("bbgm.data.status.data_status", fail)
+    assert (" ".join(str(error).split()) or "MemoryError") in error_of(capsys, "data", "status")
+
+
+def test_roots_of_an_unknown_user(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("BBGM_DATA", "BBGM_CACHE"):
+        monkeypatch.setenv(variable, "~nobody_of_that_name/data")
+        message = f"{variable} is '~nobody_of_that_name/data': there is no such user"
+        assert message in error_of(capsys, "data", "status")
+        monkeypatch.delenv(variable)
 
 
 def test_missing_images(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

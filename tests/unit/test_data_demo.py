@@ -106,6 +106,8 @@ def test_other_folders_are_left_alone(tmp_path: Path) -> None:
 def test_too_few_images(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"images_per_class is 3, must be at least 4"):
         make_demo(tmp_path, SEED, 3)
+    with pytest.raises(ValueError, match="seed of the demo data is -1"):
+        make_demo(tmp_path, -1, IMAGES)
     assert not list(tmp_path.iterdir())
 
 

@@ -55,6 +55,7 @@ def test_errors_name_the_folder_and_the_file(folder: Path) -> None:
     (folder / "empty").mkdir()
     with pytest.raises(FileNotFoundError, match=r"empty holds no \.dd"):
         instance_files(folder / "empty")
-    (folder / "best_known.json").write_text("[1]")
-    with pytest.raises(ValueError, match=r"best_known\.json does not map"):
-        bench_solver(folder)
+    for content in ("[1]", "{", '{"a.dd": 1}', '{"a.dd": {"best": NaN}}', '{"a.dd": {"best": -Infinity}}'):
+        (folder / "best_known.json").write_text(content)
+        with pytest.raises(ValueError, match=r"best_known\.json does not map"):
+            bench_solver(folder)
