@@ -37,9 +37,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         Exit status: 0, or 2 after an error, which is one line on stderr.
     """
-    options = make_parser().parse_args(arguments)
-    logging.basicConfig(format="bbgm: %(message)s", level=logging.INFO, stream=sys.stderr)
+    debug = False
     try:
+        options = make_parser().parse_args(arguments)
+        debug = options.debug
+        logging.basicConfig(format="bbgm: %(message)s", stream=sys.stderr)
+        logging.getLogger("bbgm").setLevel(logging.INFO)  # of other modules warnings only
         options.command(options)
     except KeyboardInterrupt:
         print("bbgm: interrupted", file=sys.stderr)
@@ -48,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 1
     except (ValueError, OSError, ImportError, RuntimeError, MemoryError) as error:
-        if options.debug:
+        if debug:
             raise
         print("bbgm: error:", " ".join(str(error).split()) or type(error).__name__, file=sys.stderr)
         return 2

@@ -76,13 +76,12 @@ def make_demo(folder: Path, seed: int = 0, images_per_class: int = 40) -> Path:
     if seed < 0:
         raise ValueError(f"the seed of the demo data is {seed}, must not be negative")
     tree, wanted = folder / FOLDER, manifest(seed, images_per_class)
-    if _read_manifest(tree) == wanted:
+    if _is_whole(tree, wanted):
         return tree
     with _lock(folder):
-        found = _read_manifest(tree)
-        if found == wanted:
+        if _is_whole(tree, wanted):
             return tree
-        if found is None and tree.exists():
+        if _read_manifest(tree) is None and tree.exists():
             raise FileExistsError(f"{tree} exists and is no demo data: choose another folder, or move it away")
         for leftover in folder.glob(f".{FOLDER}.*.part"):
             shutil.rmtree(leftover)
@@ -107,6 +106,16 @@ def _read_manifest(tree: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return content if isinstance(content, dict) else None
+
+
+def _is_whole(tree: Path, wanted: dict[str, Any]) -> bool:
+    """Whether a tree is the wanted one, and no file of it was deleted."""
+    return _read_manifest(tree) == wanted and all(
+        (tree / cls / f"demo_{index:04d}{suffix}").is_file()
+        for cls in wanted["classes"]
+        for index in range(wanted["images_per_class"])
+        for suffix in (".png", ".mat")
+    )
 
 
 @contextmanager

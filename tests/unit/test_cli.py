@@ -80,6 +80,16 @@ def test_errors_of_torch_are_one_line(
     assert (" ".join(str(error).split()) or "MemoryError") in error_of(capsys, "data", "status")
 
 
+@pytest.mark.parametrize("place", ["bbgm.cli.make_parser", "bbgm.data.status.data_status"])
+def test_interrupted(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(place, interrupt)
+    assert main(["data", "status"]) == 130
+    assert capsys.readouterr().err == "bbgm: interrupted\n"
+
+
 def test_roots_of_an_unknown_user(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("BBGM_DATA", "BBGM_CACHE"):
         monkeypatch.setenv(variable, "~nobody_of_that_name/data")

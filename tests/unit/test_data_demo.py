@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -93,6 +94,15 @@ def test_killed_and_raced(demo: Path, tmp_path: Path) -> None:
     assert [process.wait() for process in both] == [0, 0]
     assert digest(old) == digest(demo)
     assert {file.name for file in tmp_path.iterdir()} == {FOLDER, ".demo.lock"}
+
+
+def test_deleted_files_are_made_again(tmp_path: Path) -> None:
+    tree = make_demo(tmp_path, SEED, 4)
+    whole = digest(tree)
+    (tree / "Car" / "demo_0001.png").unlink()
+    shutil.rmtree(tree / "Duck")
+    make_demo(tmp_path, SEED, 4)
+    assert digest(tree) == whole
 
 
 def test_other_folders_are_left_alone(tmp_path: Path) -> None:
