@@ -29,14 +29,14 @@ def checkout(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def snakemake(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run Snakemake in a checkout: results inside it, the demo data of this project's cache."""
+def snakemake(folder: Path, *arguments: str, results: str = "") -> subprocess.CompletedProcess[str]:
+    """Run Snakemake in a checkout: results inside it or below ``results``, the demo data of this project's cache."""
     environment = {key: value for key, value in os.environ.items() if key not in ("BBGM_RESULTS", "OMP_NUM_THREADS")}
     cache = os.environ.get("BBGM_CACHE", str(Path(__file__).parents[2] / "cache"))
     return subprocess.run(
         [sys.executable, "-m", "snakemake", *arguments],
         cwd=folder,
-        env={**environment, "BBGM_ROOT": str(folder), "BBGM_CACHE": cache},
+        env={**environment, "BBGM_ROOT": str(folder), "BBGM_CACHE": cache, "BBGM_RESULTS": results},
         capture_output=True,
         text=True,
         timeout=900,
@@ -70,6 +70,21 @@ def test_wrong_configuration_is_named(checkout: Path, setting: str, named: str) 
     assert result.returncode != 0
     assert named in result.stdout + result.stderr
     assert "Traceback" not in result.stdout + result.stderr
+
+
+def test_results_may_lie_anywhere(checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty BBGM_RESULTS is none, ``~`` is the user's folder, and a name may hold what a shell would split at."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    plan = ("--dry-run", "--printshellcmds", "--config", "budget=smoke")
+    for results, quoted in (
+        ("", "results/smoke/demo_data.json"),
+        ("~/r", f"{tmp_path}/r/smoke/demo_data.json"),
+        ("a b's", f"""'{checkout}/a b'"'"'s/smoke/demo_data.json'"""),
+    ):
+        output = snakemake(checkout, *plan, results=results).stdout
+        assert f"bbgm data demo --budget smoke > {quoted} 2> " in output
+    wrong = snakemake(checkout, *plan, results="~nobody_of_that_name/r")
+    assert "BBGM_RESULTS is '~nobody_of_that_name/r': there is no such user" in wrong.stdout + wrong.stderr
 
 
 @pytest.mark.slow

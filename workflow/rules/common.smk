@@ -9,12 +9,21 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from bbgm.config import load_run
+from bbgm.paths import results_root
 
 # Programs of the environment that Snakemake runs in, also where that environment is not activated.
 shell.prefix(f'set -euo pipefail; export PATH="{Path(sys.executable).parent}:$PATH"; ')
 
 BUDGET = config["budget"]
-RESULTS = os.environ.get("BBGM_RESULTS", "results")
+
+try:
+    RESULTS = str(results_root()) if os.environ.get("BBGM_RESULTS") else "results"
+    RUNS = [
+        load_run(method, BUDGET, seed) for method in config["experiments"] for seed in range(config["seeds"][BUDGET])
+    ]
+except ValueError as error:
+    raise WorkflowError(str(error)) from error
+
 OUT = f"{RESULTS}/{{budget}}"
 LOGS = f"{OUT}/logs"
 RUN = f"{OUT}/{{dataset}}/{{filter}}/{{method}}/seed{{seed}}"
@@ -22,13 +31,6 @@ FIGURES = "figures/{budget}"
 
 # One training run at a time on each GPU of this machine (profiles/default); a cluster's profile asks for one.
 GPUS_OF_A_RUN = 1 if shutil.which("nvidia-smi") else 0
-
-try:
-    RUNS = [
-        load_run(method, BUDGET, seed) for method in config["experiments"] for seed in range(config["seeds"][BUDGET])
-    ]
-except ValueError as error:
-    raise WorkflowError(str(error)) from error
 
 
 wildcard_constraints:

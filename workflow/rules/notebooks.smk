@@ -16,5 +16,5 @@ rule run_notebook:
     conda:
         "../../environment.yml"
     shell:
-        "papermill {input.notebook} {output.notebook} --kernel python3 --cwd . --no-progress-bar --log-output"
-        " -p budget {wildcards.budget} > {log} 2>&1"
+        "papermill {input.notebook:q} {output.notebook:q} --kernel python3 --cwd . --no-progress-bar --log-output"
+        " -p budget {wildcards.budget} > {log:q} 2>&1"

@@ -24,5 +24,5 @@ rule train_run:
     params:
         parameters=parameters_of_run,
     shell:
-        "papermill {input.notebook} {output.notebook} --kernel python3 --cwd . --no-progress-bar --log-output"
-        " -y {params.parameters:q} > {log} 2>&1"
+        "papermill {input.notebook:q} {output.notebook:q} --kernel python3 --cwd . --no-progress-bar --log-output"
+        " -y {params.parameters:q} > {log:q} 2>&1"

@@ -15,4 +15,4 @@ rule build_table:
     conda:
         "../../environment.yml"
     shell:
-        "bbgm table {wildcards.table} --budget {wildcards.budget} > {log} 2>&1"
+        "bbgm table {wildcards.table} --budget {wildcards.budget} > {log:q} 2>&1"
