@@ -231,7 +231,7 @@ GM_CLONES void CoupledDual::tie_terms() {
 // The same for the assignments' costs between the nodes' vectors.
 GM_CLONES void CoupledDual::tie_nodes() {
   for (Side& s : side_)
-    for (int i = 0; i < s.n; ++i) {  // node_marginal is free during anneal but for its first entry: keep log odds there
+    for (int i = 0; i < s.n; ++i) {  // u, which is rebuilt after the level, holds log odds meanwhile
       double top = -inf;
       for (std::size_t k = s.node_at[i]; k < s.node_at[i + 1]; ++k) top = std::max(top, s.log_weight[k]);
       double* w = buffer_.data();

@@ -51,13 +51,6 @@ int Problem::find(int i, int j) const {
   return at != end && *at == j ? static_cast<int>(at - right.begin()) : -1;
 }
 
-double Problem::pair_cost(int a, int b) const {
-  if (adj_start[a + 1] - adj_start[a] > adj_start[b + 1] - adj_start[b]) std::swap(a, b);
-  const auto begin = adj.begin() + adj_start[a], end = adj.begin() + adj_start[a + 1];
-  const auto at = std::lower_bound(begin, end, b, [](const Neighbour& n, int key) { return n.a < key; });
-  return at != end && at->a == b ? at->cost : 0.0;
-}
-
 double Problem::evaluate(const std::vector<int>& assignment) const {
   std::vector<char> chosen(size(), 0);
   double unary = 0, pairs = 0;

@@ -37,8 +37,6 @@ class Problem {
   int size() const { return static_cast<int>(cost.size()); }
   // Index of the assignment (i, j), -1 if it is forbidden.
   int find(int i, int j) const;
-  // Cost of a pair of assignments, 0 without a term.
-  double pair_cost(int a, int b) const;
   // Objective of assignment[i] = j or -1, summed in a fixed order; it must be a matching of allowed assignments.
   double evaluate(const std::vector<int>& assignment) const;
   // Upper bound on |objective| of any matching.

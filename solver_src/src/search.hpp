@@ -27,8 +27,6 @@ class LocalSearch {
   double best_value() const { return best_value_; }
   std::vector<int> assignment() const;
   const std::vector<int>& best() const { return best_; }
-  // Work of one scan of all moves, in assignments looked at.
-  std::int64_t scan_work() const { return problem_.size() + problem_.n1; }
 
  private:
   // Two nodes of graph 1 with terms between their labels; the table belongs to both directions.
