@@ -2,6 +2,7 @@
 
 import lzma
 from pathlib import Path
+from typing import Any
 
 import bbgm_solver as gm
 import numpy as np
@@ -52,6 +53,13 @@ def test_comments_and_coordinates_are_skipped(tmp_path: Path) -> None:
         ("p 1 1 1 1\na 0 0 0 1\ne 0 5 1\n", "line 3.*no assignment has the id 5"),
         ("p 1 1 0 0\nz 1\n", "line 2.*starts with 'z'"),
         ("p 1\n", "line 1"),
+        ("p 1 1 2 0\na 0 0 0 1\n", "1 assignments and 0 terms, but .* announces 2 and 0: it is incomplete"),
+        ("p 1 1 1 3\na 0 0 0 1\n", "announces 1 and 3"),
+        ("p 1 1 0 0\na 0 0 0 1\n", "announces 0 and 0"),
+        (f"p 1 {10**30} 0 0\n", "line 1.*is out of range"),
+        (f"p 1 1 1 0\na 0 0 {10**30} 1\n", "line 2.*is out of range"),
+        (f"p 1 1 1 0\na {10**30} 0 0 1\n", "line 2.*is out of range"),
+        ("gm 1 0\np 1 1 0 0\n", "line 1.*'gm 1 0' is not a pair p < q"),
         ("p 1 1 0 0\np 1 1 0 0\n", "several 'p' lines without 'gm p q'"),
     ],
 )
@@ -74,6 +82,19 @@ def test_missing_file_and_folder(tmp_path: Path) -> None:
         gm.read_dd(tmp_path / "absent.dd")
     with pytest.raises(FileNotFoundError):
         gm.write_dd(tmp_path / "absent" / "a.dd", random_problem(np.random.default_rng(0), 2, 2))
+
+
+@pytest.mark.parametrize(
+    ("problem", "error", "message"),
+    [
+        ({}, ValueError, "no problem to write"),
+        ({(0, 1): 3}, TypeError, r"problem \(0, 1\) is a int, expected a Problem"),
+    ],
+)
+def test_what_is_no_problem_is_not_written(tmp_path: Path, problem: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        gm.write_dd(tmp_path / "a.dd", problem)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_wrong_key_is_named(tmp_path: Path) -> None:

@@ -16,11 +16,20 @@ from bbgm_solver._core import Problem
 _IGNORED = {"c", "i0", "i1", "n0", "n1"}
 
 
+def _count(word: str) -> int:
+    value = int(word)
+    if not 0 <= value < 2**31:
+        raise ValueError(f"{value} is out of range: nodes, ids and counts are from 0 to {2**31 - 1}")
+    return value
+
+
 class _Block:
     """One problem while it is read."""
 
-    def __init__(self, n1: int, n2: int) -> None:
-        self.n1, self.n2 = n1, n2
+    def __init__(self, words: list[str]) -> None:
+        _, n1, n2, n_assignments, n_terms = words
+        self.n1, self.n2 = _count(n1), _count(n2)
+        self.announced = _count(n_assignments), _count(n_terms)
         self.ids: dict[int, int] = {}
         self.assignments: list[tuple[int, int]] = []
         self.costs: list[float] = []
@@ -32,8 +41,8 @@ class _Block:
             _, name, left, right, cost = words
             if int(name) in self.ids:
                 raise ValueError(f"assignment id {name} occurs twice")
-            self.ids[int(name)] = len(self.costs)
-            self.assignments.append((int(left), int(right)))
+            self.ids[_count(name)] = len(self.costs)
+            self.assignments.append((_count(left), _count(right)))
             self.costs.append(float(cost))
         else:
             _, first, second, cost = words
@@ -44,6 +53,12 @@ class _Block:
             self.term_costs.append(float(cost))
 
     def problem(self) -> Problem:
+        found = len(self.costs), len(self.terms)
+        if found != self.announced:
+            raise ValueError(
+                f"it has {found[0]} assignments and {found[1]} terms, but its 'p' line announces {self.announced[0]} "
+                f"and {self.announced[1]}: it is incomplete, copy it again"
+            )
         return Problem.sparse(self.n1, self.n2, self.assignments, self.costs, self.terms, self.term_costs)
 
 
@@ -80,14 +95,20 @@ def read_dd(path: str | os.PathLike[str]) -> Problem | dict[tuple[int, int], Pro
                     raise ValueError(f"'{words[0]}' before the first 'p' line")
                 blocks[-1][1].add(words)
             elif words[0] == "p":
-                blocks.append((key, _Block(int(words[1]), int(words[2]))))
+                blocks.append((key, _Block(words)))
             elif words[0] == "gm":
-                key = (int(words[1]), int(words[2]))
+                _, first, second = words
+                key = _count(first), _count(second)
+                if key[0] >= key[1]:
+                    raise ValueError(f"'gm {first} {second}' is not a pair p < q of graphs")
             else:
-                raise ValueError(f"a line starts with {words[0]!r}, expected p, a, e, gm or c")
-        problems = [(key, block.problem()) for key, block in blocks]
-    except (ValueError, IndexError, EOFError, lzma.LZMAError) as error:
+                raise ValueError(f"a line starts with {words[0][:20]!r}, expected p, a, e, gm or c")
+    except (ValueError, EOFError, lzma.LZMAError) as error:
         raise ValueError(f"{path}, line {number}: not a graph matching instance in .dd format ({error})") from error
+    try:
+        problems = [(key, block.problem()) for key, block in blocks]
+    except ValueError as error:
+        raise ValueError(f"{path}: not a graph matching instance in .dd format ({error})") from error
     if not problems:
         raise ValueError(f"{path}: not a graph matching instance in .dd format (no 'p' line)")
     if problems[0][0] is None:
@@ -118,15 +139,20 @@ def write_dd(path: str | os.PathLike[str], problem: Problem | Mapping[tuple[int,
         problem: a Problem, or a dict of Problems keyed (p, q) with p < q.
 
     Raises:
-        ValueError: a key that is not a pair p < q.
+        ValueError: a key that is not a pair p < q, or no problem at all.
+        TypeError: a value that is not a Problem.
     """
     path = Path(path)
-    blocks: list[tuple[str, Problem]] = [("", problem)] if isinstance(problem, Problem) else []
-    if not isinstance(problem, Problem):
-        for key, single in problem.items():
-            if not (isinstance(key, tuple) and len(key) == 2 and 0 <= key[0] < key[1]):
-                raise ValueError(f"key {key!r} of the problems is not a pair (p, q) of graphs with 0 <= p < q")
-            blocks.append((f"gm {key[0]} {key[1]}\n", single))
+    problems = {None: problem} if isinstance(problem, Problem) else dict(problem)
+    if not problems:
+        raise ValueError("there is no problem to write")
+    blocks: list[tuple[str, Problem]] = []
+    for key, single in problems.items():
+        if not isinstance(single, Problem):
+            raise TypeError(f"problem {key} is a {type(single).__name__}, expected a Problem")
+        if key is not None and not (isinstance(key, tuple) and len(key) == 2 and 0 <= key[0] < key[1]):
+            raise ValueError(f"key {key!r} of the problems is not a pair (p, q) of graphs with 0 <= p < q")
+        blocks.append(("" if key is None else f"gm {key[0]} {key[1]}\n", single))
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     os.close(handle)
     try:
