@@ -3,6 +3,8 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
+
 #include "check.hpp"
 #include "solver.hpp"
 
@@ -23,8 +25,7 @@ Problem make_dense(const py::handle& unary, const py::handle& edges1, const py::
   check::shape(q, "quadratic", {e1.shape(0), e2.shape(0)}, "(E1, E2)");
   py::array_t<bool, py::array::c_style | py::array::forcecast> mask;
   if (!allowed.is_none()) {
-    mask = py::array_t<bool, py::array::c_style | py::array::forcecast>::ensure(allowed);
-    if (!mask) throw py::error_already_set();
+    mask = check::mask(allowed, "allowed");
     check::shape(mask, "allowed", {n1, n2}, "(n1, n2)");
   }
   const py::gil_scoped_release release;
@@ -143,6 +144,11 @@ Args:
              return "Problem(n1=" + std::to_string(p.n1) + ", n2=" + std::to_string(p.n2) +
                     ", n_assignments=" + std::to_string(p.size()) + ", n_terms=" + std::to_string(p.terms.size()) + ")";
            })
+      // Protocols 0 and 1 would make the instance in a way that ends the process.
+      .def("__reduce_ex__",
+           [](const py::object& self, int protocol) {
+             return py::module_::import("builtins").attr("object").attr("__reduce_ex__")(self, std::max(protocol, 2));
+           })
       .def(py::pickle(
           [](const Problem& p) {
             return py::make_tuple(p.n1, p.n2, assignments_of(p), costs_of(p), terms_of(p), term_costs_of(p));
@@ -150,6 +156,11 @@ Args:
           [](const py::tuple& t) {
             return make_sparse(t[0].cast<int>(), t[1].cast<int>(), t[2], t[3], t[4], t[5]);
           }));
+
+  // An instance that was made without __init__ is an empty problem, not what happens to be in memory.
+  py::detail::get_type_info(typeid(Problem))->operator_new = [](std::size_t) -> void* {
+    return new Problem(0, 0, {}, {}, {}, {});
+  };
 
   m.def("evaluate", [](const Problem& p, const py::handle& assignment) {
     return p.evaluate(check::matching(assignment, p));

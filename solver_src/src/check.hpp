@@ -41,6 +41,15 @@ inline py::array as_array(const py::handle& value, const std::string& name) {
   return a;
 }
 
+// Which matches are allowed, as contiguous bool.
+inline py::array_t<bool, py::array::c_style | py::array::forcecast> mask(const py::handle& value, const char* name) {
+  const py::array a = as_array(value, name);
+  if (a.dtype().kind() != 'b')
+    throw py::type_error(std::string(name) + " has dtype " + py::str(a.dtype()).cast<std::string>() +
+                         ", expected bool");
+  return a;
+}
+
 inline int count(py::ssize_t n, const std::string& name) {
   if (n < 0 || n > 10000)
     throw py::value_error(name + ": " + std::to_string(n) + " nodes; 0 to 10000 are supported");

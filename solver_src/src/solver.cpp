@@ -7,6 +7,7 @@
 #include <limits>
 #include <mutex>
 #include <numeric>
+#include <system_error>
 #include <thread>
 
 #ifdef __linux__
@@ -105,7 +106,12 @@ std::vector<Result> solve_batch(const std::vector<const Problem*>& problems, con
   };
   const int n_threads = std::min(threads > 0 ? threads : usable_cores(), n);
   std::vector<std::thread> pool;
-  for (int t = 1; t < n_threads; ++t) pool.emplace_back(work);
+  pool.reserve(n_threads);
+  try {
+    for (int t = 1; t < n_threads; ++t) pool.emplace_back(work);
+  } catch (const std::system_error&) {
+    // No more threads are to be had: those that there are do the work.
+  }
   work();
   for (std::thread& t : pool) t.join();
   if (failure) std::rethrow_exception(failure);

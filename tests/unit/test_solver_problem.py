@@ -149,6 +149,27 @@ def test_evaluate_refuses_what_is_no_matching() -> None:
         gm.evaluate(problem, [0.0, 1.0, -1.0])
 
 
+@pytest.mark.parametrize("allowed", [[[1, 2], [3]], [["a", "b"]], [[0, 1]], [[float("nan"), 1.0]], "ab", [[None, 1]]])
+def test_allowed_must_be_bool(allowed: object) -> None:
+    with pytest.raises(TypeError, match=r"allowed (is not an array|has dtype .*, expected bool)"):
+        gm.Problem(np.zeros((1, 2)), [], [], np.zeros((0, 0)), allowed=allowed)  # type: ignore[arg-type]
+
+
+def test_an_instance_without_init_is_an_empty_problem() -> None:
+    empty = gm.Problem.__new__(gm.Problem)
+    assert (empty.n1, empty.n2, empty.n_assignments, empty.n_terms) == (0, 0, 0, 0)
+    for method in gm.METHODS:
+        assert gm.solve(empty, method).objective == 0
+    assert gm.evaluate(empty, []) == 0
+    assert pickle.loads(pickle.dumps(empty)).n1 == 0
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_every_pickle_protocol(protocol: int) -> None:
+    problem = gm.Problem(np.array([[1.0, -2.0]]), [], [], np.zeros((0, 0)))
+    assert pickle.loads(pickle.dumps(problem, protocol)).costs.tolist() == [1, -2]
+
+
 def test_pickle_round_trip() -> None:
     problem = gm.Problem(**dense())
     copy = pickle.loads(pickle.dumps(problem))

@@ -1,6 +1,9 @@
 """solve and solve_batch: options, edge cases, determinism, silence."""
 
 import itertools
+import subprocess
+import sys
+from typing import Any
 
 import bbgm_solver as gm
 import numpy as np
@@ -138,6 +141,33 @@ def test_wrong_problem_is_named() -> None:
         gm.solve([1])  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"problems\[1\] is a int"):
         gm.solve_batch([linear([[1.0]]), 3])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"tolerance": "small"}, "tolerance is 'small', expected a number"),
+        ({"tolerance": None}, "tolerance is None, expected a number"),
+        ({"full": "no"}, "full is 'no', expected True or False"),
+    ],
+)
+def test_options_of_another_type(option: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        gm.solve(linear([[1.0]]), **option)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the memory for threads as Linux does")
+def test_a_machine_without_another_thread() -> None:
+    """The stacks of 200 threads do not fit: those that there are solve all problems."""
+    script = (
+        "import resource, bbgm_solver as gm; from bbgm_solver.selftest import random_problem; import numpy as np\n"
+        "problems = [random_problem(np.random.default_rng(k), 4, 4) for k in range(200)]\n"
+        "expected = [gm.solve(problem).objective for problem in problems]\n"
+        "size = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (size + 2**27, size + 2**27))\n"
+        "assert [result.objective for result in gm.solve_batch(problems, threads=200)] == expected\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:

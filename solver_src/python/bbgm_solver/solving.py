@@ -50,6 +50,10 @@ def _at_least(name: str, value: int, least: int) -> int:
 def _options(
     method: str, effort: str, full: bool, max_iterations: int, round_every: int, tolerance: float
 ) -> _core.Options:
+    if isinstance(tolerance, bool) or not isinstance(tolerance, (int, float, np.number)):
+        raise TypeError(f"tolerance is {tolerance!r}, expected a number")
+    if not isinstance(full, (bool, np.bool_)):
+        raise TypeError(f"full is {full!r}, expected True or False")
     if not 0 <= tolerance < 1:
         raise ValueError(f"tolerance is {tolerance}, expected 0 <= tolerance < 1")
     return _core.Options(
@@ -93,7 +97,7 @@ def solve(
 
     Raises:
         ValueError: an option out of range; the message names it.
-        TypeError: `problem` is not a Problem.
+        TypeError: `problem` is not a Problem, or an option is of another type.
         ImportError: method "exact" without scipy.
     """
     _check_problem("problem", problem)
