@@ -8,9 +8,11 @@ def project_root() -> Path:
     """Folder of the checkout: ``BBGM_ROOT``, or the nearest folder upwards of the working folder with a Snakefile.
 
     Raises:
-        FileNotFoundError: no folder upwards holds a Snakefile and ``BBGM_ROOT`` is not set.
+        FileNotFoundError: no folder upwards holds a Snakefile and ``BBGM_ROOT`` is not set, or its folder holds none.
     """
     if given := _variable("BBGM_ROOT"):
+        if not (given / "Snakefile").is_file():
+            raise FileNotFoundError(f"no Snakefile in {given}: BBGM_ROOT is not the checkout's folder")
         return given
     here = Path.cwd().resolve()
     for folder in (here, *here.parents):

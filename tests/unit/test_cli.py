@@ -98,6 +98,13 @@ def test_roots_of_an_unknown_user(capsys: pytest.CaptureFixture[str], monkeypatc
         monkeypatch.delenv(variable)
 
 
+def test_a_root_that_is_no_checkout(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("BBGM_ROOT", str(tmp_path))
+    assert f"no Snakefile in {tmp_path}: BBGM_ROOT is not the checkout's folder" in error_of(capsys, "train")
+
+
 def test_missing_images(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("BBGM_DATA", str(tmp_path / "empty"))
     message = error_of(capsys, "train", "--budget", "willow")
