@@ -66,7 +66,7 @@ Solver = Callable[[Sequence[Instance]], list[np.ndarray]]
 
 
 def compiled_solver(method: str, **options: Any) -> Solver:
-    """A method of our solver, on all cores of the process; results do not depend on their number.
+    """A method of our solver, on as many threads as torch has; results do not depend on their number.
 
     Args:
         method: "best", "dual" (the paper's) or "exact".
@@ -84,7 +84,8 @@ def compiled_solver(method: str, **options: Any) -> Solver:
                 "costs for the solver are NaN or infinite: the network has diverged, or its weights are broken; "
                 "lower optimiser.learning_rate, or take other weights"
             ) from error
-        return [result.assignment for result in bbgm_solver.solve_batch(problems, method=method, **options)]
+        settings = {"method": method, "threads": torch.get_num_threads(), **options}
+        return [result.assignment for result in bbgm_solver.solve_batch(problems, **settings)]
 
     return solve
 

@@ -12,7 +12,7 @@ def read_table(table: Table, method: str, baseline: str | None = None, keypoints
 
     Args:
         method: name of the row, of one setting.
-        baseline: name of another row of the same table, to compare with.
+        baseline: name of another row of the same table, to compare with if it is there.
         keypoints: of a test pair, for the uncertainty that comes from the choice of pairs.
 
     Raises:
@@ -27,7 +27,7 @@ def read_table(table: Table, method: str, baseline: str | None = None, keypoints
         f"averaged over the classes and {n} run{'s' if n > 1 else ''}; best is {classes.idxmax()} with "
         f"{classes.max():.1f} %, worst {classes.idxmin()} with {classes.min():.1f} %."
     ]
-    if baseline is not None:
+    if baseline in set(table.frame["method"]):
         other = table.value(baseline, table.columns[-1])
         sentences.append(f"That is {_points(mean - other, 'more', 'less')} than {baseline} ({other:.1f} %).")
     if "difference" in rows.index:
