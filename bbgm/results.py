@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 FILES = ("config.yaml", "split.json", "history.csv", "model.safetensors", "predictions.npz", "metrics.json")
 VOLATILE = ("throughput", "peak_memory_mib")
 """Keys of metrics.json that differ between two runs of the same configuration on the same machine."""
+NEEDED = {"config_hash", "n_pairs", "per_class", "mean"}
+"""Keys of metrics.json without which it is none."""
 TIMING = ("seconds", "solver_seconds")
 """Columns of history.csv that do."""
 
@@ -94,7 +96,7 @@ def finished(config: RunConfig, folder: Path | None = None) -> RunRecord | None:
         metrics = json.loads((folder / "metrics.json").read_text())
     except ValueError:
         return None
-    if not isinstance(metrics, dict) or metrics.get("config_hash") != config.hash():
+    if not isinstance(metrics, dict) or not metrics.keys() >= NEEDED or metrics["config_hash"] != config.hash():
         return None
     return RunRecord(folder, config, metrics)
 
@@ -122,7 +124,8 @@ def load(folder: Path) -> RunRecord:
     record = finished(load_config(folder), folder)
     if record is None:
         raise ValueError(
-            f"{folder / 'metrics.json'} does not belong to config.yaml beside it: run it again by 'bbgm train'"
+            f"{folder / 'metrics.json'} is damaged or does not belong to config.yaml beside it: "
+            "run it again by 'bbgm train'"
         )
     return record
 

@@ -22,14 +22,20 @@ def find_runs(
         methods, seeds: take only these; default all that are there.
 
     Raises:
-        ValueError: there is none, a run's files do not belong together, or runs that would be averaged or compared
-            differ in more than their seed or method.
+        ValueError: there is none, a run's files do not belong together, a folder was copied, or runs that would be
+            averaged or compared differ in more than their seed or method.
     """
     found: dict[tuple[str, str], list[RunRecord]] = {}
     for name in spec.filters:
         folder = results_root / budget / spec.dataset / name
         # metrics.json is written last: without it a run is still going on.
         runs = [results.load(path.parent) for path in sorted(folder.glob("*/seed*/metrics.json"))]
+        for run in runs:
+            if run.folder != results_root / run.config.folder:
+                raise ValueError(
+                    f"{run.folder} is a copy: its config.yaml says that it is {run.config.folder}; "
+                    f"move it out of {results_root}, or it would be counted as a run of its own"
+                )
         wanted = [
             run
             for run in runs

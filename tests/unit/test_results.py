@@ -14,6 +14,7 @@ from bbgm.lock import folder_lock
 from bbgm.machine import device, hardware, peak_memory_mib, versions
 from bbgm.results import (
     FILES,
+    NEEDED,
     Prediction,
     finished,
     load,
@@ -43,7 +44,7 @@ def folder(tmp_path: Path, config: RunConfig) -> Path:
     for name in FILES:
         write_text(tmp_path / "run" / name, "")
     write_text(tmp_path / "run" / "config.yaml", config.to_yaml())
-    write_json(tmp_path / "run" / "metrics.json", {"config_hash": config.hash()})
+    write_json(tmp_path / "run" / "metrics.json", dict.fromkeys(NEEDED) | {"config_hash": config.hash()})
     write_predictions(tmp_path / "run" / "predictions.npz", [])
     return tmp_path / "run"
 
@@ -85,8 +86,12 @@ def test_finished_only_with_all_files_and_the_same_configuration(folder: Path, c
     assert finished(config, folder) is not None
     assert finished(config.model_copy(update={"title": "renamed"}), folder) is not None
     assert finished(config.model_copy(update={"seed": 4}), folder) is None
-    (folder / "history.csv").unlink()
+    (folder / "history.csv").rename(folder / "elsewhere.csv")
     assert finished(config, folder) is None
+    (folder / "elsewhere.csv").rename(folder / "history.csv")
+    for content in ("", "{", "[]", json.dumps({"config_hash": config.hash()})):
+        write_text(folder / "metrics.json", content)
+        assert finished(config, folder) is None
 
 
 def test_load(folder: Path, config: RunConfig) -> None:

@@ -1,6 +1,7 @@
 """Tables: numbers recomputed by hand from a small tree of runs, and what must never be mixed."""
 
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -169,6 +170,19 @@ def test_metrics_of_another_configuration_are_refused(tree: Path) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | {"config_hash": "0" * 16}))
     with pytest.raises(ValueError, match=r"seed1.*does not belong"):
         tables.make_table("Willow", "willow", tree)
+
+
+@pytest.mark.parametrize("place", ["willow/willow/intersection/bbgm/seed0_old", "willow/willow/intersection/new/seed0"])
+def test_a_copied_run_is_not_counted_twice(tree: Path, place: str) -> None:
+    shutil.copytree(tree / "willow/willow/intersection/bbgm/seed0", tree / place)
+    with pytest.raises(ValueError, match=rf"{place} is a copy: .* it is willow/willow/intersection/bbgm/seed0; move"):
+        tables.make_table("Willow", "willow", tree)
+
+
+def test_runs_of_another_budget_are_refused(tree: Path) -> None:
+    (tree / "willow").rename(tree / "paper")
+    with pytest.raises(ValueError, match=r"paper/.*/seed0 is a copy"):
+        tables.make_table("Willow", "paper", tree)
 
 
 def test_written_files_are_the_same_each_time_and_read_back(tree: Path) -> None:
