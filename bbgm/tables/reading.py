@@ -27,7 +27,7 @@ def read_table(table: Table, method: str, baseline: str | None = None, keypoints
         f"averaged over the classes and {n} run{'s' if n > 1 else ''}; best is {classes.idxmax()} with "
         f"{classes.max():.1f} %, worst {classes.idxmin()} with {classes.min():.1f} %."
     ]
-    if baseline in set(table.frame["method"]):
+    if baseline is not None and baseline in set(table.frame["method"]):
         other = table.value(baseline, table.columns[-1])
         sentences.append(f"That is {_points(mean - other, 'more', 'less')} than {baseline} ({other:.1f} %).")
     if "difference" in rows.index:
