@@ -2,6 +2,9 @@
 
 import argparse
 import json
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +40,21 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--effort", default="default", help="fast, default or thorough (of 'best')")
 
 
+@contextmanager
+def _ended_by_ctrl_c() -> Iterator[None]:
+    """Ctrl-C ends the process at once: the compiled solver does not see Python's interrupts. No file is open."""
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _solve(options: argparse.Namespace) -> None:
     from bbgm.bench import solve_file
 
-    record = solve_file(options.file, options.method, effort=options.effort)
+    with _ended_by_ctrl_c():
+        record = solve_file(options.file, options.method, effort=options.effort)
     if options.json:
         print(json.dumps(record))
     else:
@@ -53,9 +67,10 @@ def _bench(options: argparse.Namespace) -> None:
     from bbgm.progress import progress
     from bbgm.results import write_json
 
-    records = bench_solver(
-        options.folder, options.method, effort=options.effort, progress=lambda paths: progress(paths, "instances")
-    )
+    with _ended_by_ctrl_c():
+        records = bench_solver(
+            options.folder, options.method, effort=options.effort, progress=lambda paths: progress(paths, "instances")
+        )
     print(report(records))
     if options.json:
         write_json(options.json, records)
