@@ -7,6 +7,7 @@ half of it and a crash, a SIGKILL or a full disk leaves the old file (or none) i
 import errno
 import os
 import secrets
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -81,7 +82,14 @@ def atomic_write(path: Path, mode: str = "wb") -> Iterator[IO[Any]]:
         yield file
 
 
-def remove_leftovers(folder: Path) -> None:
-    """Delete the temporary files of writers that were killed. Only for a folder that no other process writes to."""
+def remove_leftovers(folder: Path, older_than: float | None = None) -> None:
+    """Delete the temporary files of writers that were killed.
+
+    Args:
+        older_than: s; None takes them all, only for a folder that no other process writes to.
+    """
+    now = time.time()
     for file in folder.glob(f".*{SUFFIX}*"):
-        file.unlink(missing_ok=True)
+        with suppress(OSError):  # deleted by another process, or in a folder that can only be read
+            if older_than is None or now - file.stat().st_mtime > older_than:
+                file.unlink()

@@ -16,7 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from bbgm.atomic import atomic_write
+from bbgm.atomic import atomic_write, remove_leftovers
 from bbgm.backbone import Backbone, keypoint_features, normalise
 from bbgm.data.keypoints import FRAME, KeypointImage
 from bbgm.progress import progress
@@ -57,6 +57,8 @@ class FeatureCache:
         self._backbone, self._memory = backbone, memory
         self._weights = fingerprint(backbone)
         self._folder = root / "features" / f"{name}-{self._weights[:8]}" if root else None
+        if self._folder:
+            remove_leftovers(self._folder, older_than=3600)  # a file is written in milliseconds
         self._held: dict[Hashable, Features] = {}
         self._bytes = 0
 

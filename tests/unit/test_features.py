@@ -1,6 +1,7 @@
 """The cache of a frozen backbone's features."""
 
 import multiprocessing
+import os
 
 import numpy as np
 import pytest
@@ -100,6 +101,20 @@ def test_broken_file_is_computed_again(tmp_path, image, damage):
     assert all(torch.equal(a, b) for a, b in zip(expected, found, strict=True))
     again = FeatureCache(Refusing(backbone), "small", tmp_path).features(image)
     assert all(torch.equal(a, b) for a, b in zip(expected, again, strict=True))
+
+
+def test_half_written_files_of_killed_processes_go_after_an_hour(tmp_path, image):
+    backbone = make_frozen()
+    FeatureCache(backbone, "small", tmp_path).features(image)
+    (whole,) = files(tmp_path)
+    old, new = (whole.with_name(f".{name}.part.safetensors") for name in ("old", "new"))
+    for file in (old, new):
+        file.write_bytes(b"half")
+    os.utime(old, (0, 0))
+    FeatureCache(backbone, "small", tmp_path)
+    assert whole.exists()
+    assert new.exists()  # another process may be writing it
+    assert not old.exists()
 
 
 def test_features_of_an_image_do_not_depend_on_its_company(tmp_path):
