@@ -37,6 +37,7 @@ SNAKEMAKE = exec 9>.venv/.at_work; if command -v flock >/dev/null; then \
 all: setup ## set up, then make the tables, figures and notebooks of the demo budget
 	@echo "== Making tables, figures and notebooks: snakemake --cores all"
 	@$(SNAKEMAKE) --cores all
+	@echo "== Done: tables, executed notebooks and runs are in $${BBGM_RESULTS:-results}/, figures in figures/"
 
 setup: $(PACKAGES) $(SOLVER) $(MODULE) ## install the pinned packages, the solver and bbgm into .venv
 
