@@ -8,6 +8,7 @@
 #include "lap.hpp"
 #include "search.hpp"
 #include "solver.hpp"
+#include "star.hpp"
 
 namespace gm {
 
@@ -26,6 +27,8 @@ struct Limits {
 };
 
 constexpr double hottest = 0.3;  // first temperature, times the scale of the costs
+constexpr int star_passes = 30;  // of the cheap bound, as long as they remove labels
+constexpr int star_trial = 3;    // this many in any case
 constexpr int tabu_level = 3;    // level before which the first tabu search comes: easy problems are proved by then
 
 // Where a sequence that falls geometrically ends, from three of its values.
@@ -41,23 +44,6 @@ Limits limits(Effort effort) {
     case Effort::thorough: return {30, 10, 0.85, 100, 100'000, 4'000'000'000, inf};
     default: return {10, 7, 0.6, 20, 2500, 4'000'000, 2.5};
   }
-}
-
-// Costs of assignments with half of the best that their terms can bring: a first bound and a first start.
-std::vector<double> optimistic_costs(const Problem& p) {
-  std::vector<double> w(static_cast<std::size_t>(p.n1) * p.n2, inf);
-  for (int a = 0; a < p.size(); ++a) {
-    double c = p.cost[a], least = 0;
-    for (int k = p.adj_start[a]; k < p.adj_start[a + 1]; ++k) {  // partners come sorted by their node of graph 1
-      if (k > p.adj_start[a] && p.left[p.adj[k].a] != p.left[p.adj[k - 1].a]) {
-        c += 0.5 * least;
-        least = 0;
-      }
-      least = std::min(least, p.adj[k].cost);
-    }
-    w[static_cast<std::size_t>(p.left[a]) * p.n2 + p.right[a]] = c + 0.5 * least;
-  }
-  return w;
 }
 
 class BestSolver {
@@ -97,7 +83,11 @@ class BestSolver {
   // Rounds costs by linear assignment, then descends.
   void round(const std::vector<double>& costs) {
     solve_lap(problem_.n1, problem_.n2, costs.data(), lap_);
-    search_.start(lap_.match);
+    descend_from(lap_.match);
+  }
+
+  void descend_from(const std::vector<int>& assignment) {
+    search_.start(assignment);
     search_.descend();
     take();
   }
@@ -111,17 +101,30 @@ class BestSolver {
   // True when the incumbent is proved to be optimal.
   bool prove() {
     if (problem_.size() == 0) return true;
-    std::vector<double> costs = optimistic_costs(problem_);
-    round(costs);
-    bound_ = lap_.value;
+    StarBound star(problem_);
+    bound_ = star.bound();
+    descend_from(star.match());
     if (closed()) return true;
     search_.start(std::vector<int>(problem_.n1, -1));
     search_.greedy();
     search_.descend();
     take();
     if (closed()) return true;
+    for (int pass = 0; pass < star_passes; ++pass) {
+      const int removed = star.pass(best_.target(), pass % 2 == 0);
+      bound_ = std::max(bound_, star.bound());
+      if (pass < star_trial) descend_from(star.match());
+      if (closed() || star.size() == 0) return true;
+      if (pass + 1 >= star_trial && 64 * removed < star.size()) break;
+    }
+    const Problem rest = star.size() < problem_.size() ? star.remainder() : Problem(0, 0, {}, {}, {}, {});
+    return prove_rest(star.size() < problem_.size() ? rest : problem_);
+  }
 
-    CoupledDual dual(problem_);
+  // The same for what the cheap bound left over.
+  bool prove_rest(const Problem& rest) {
+    std::vector<double> costs;
+    CoupledDual dual(rest);
     double temperature = hottest * dual.scale();
     const bool large = std::min(problem_.n1, problem_.n2) > 8;  // below, branching ends whatever the gap
     double gaps[3] = {inf, inf, inf};  // after the last three levels

@@ -15,10 +15,15 @@ void solve_lap(int n1, int n2, const double* cost, LapResult& result) {
   u.assign(n1, 0.0);
   v.assign(n2, 0.0);
   match.assign(n1, -1);
-  std::vector<int> owner(n2, -1), from(n2), reached;
-  std::vector<double> dist(n2);
-  std::vector<char> done(n2);
-  reached.reserve(n2);
+  auto& owner = result.owner;
+  auto& from = result.from;
+  auto& reached = result.reached;
+  auto& dist = result.distance;
+  auto& done = result.done;
+  owner.assign(n2, -1);
+  from.resize(n2);
+  dist.resize(n2);
+  done.resize(n2);
 
   for (int s = 0; s < n1; ++s) {
     // Cheap cases first: the smallest reduced cost is at a free column, or staying unmatched is as good.

@@ -10,6 +10,10 @@ struct LapResult {
   std::vector<int> match;   // (n1,) column or -1
   std::vector<double> row;  // (n1,) potentials <= 0, with row[i] + column[j] <= cost[i, j]
   std::vector<double> column;
+  // Scratch of solve_lap.
+  std::vector<int> owner, from, reached;
+  std::vector<double> distance;
+  std::vector<char> done;
 };
 
 // cost: (n1, n2) row-major, +inf where forbidden. The result is written into `result`, whose memory is reused.

@@ -105,39 +105,32 @@ LocalSearch::Move LocalSearch::best_move(bool use_tabu) {
   Move best{std::numeric_limits<double>::infinity()};
   const double aspiration = best_value_ - value_ - 1e-12 * p.largest_cost;
   const std::int64_t now = use_tabu ? time_ : std::numeric_limits<std::int64_t>::max();
-  held_.clear();
-  for (int i = 0; i < p.n1; ++i)
-    if (at1_[i] >= 0) held_.push_back(i);
   for (int j = 0; j < p.n2; ++j) column_[j] = at2_[j] >= 0 ? -gain_[at2_[j]] : 0.0;
-  std::size_t next_held = 0;
   for (int i = 0; i < p.n1; ++i) {
     const int a0 = at1_[i];
     const double row = a0 >= 0 ? -gain_[a0] : 0.0;
     if (a0 >= 0) {
-      ++next_held;
       for (int e = link_start_[i]; e < link_start_[i + 1]; ++e)
         if (const int b0 = at1_[links_[e].node]; b0 >= 0) column_[p.right[b0]] += links_[e].cost(a0, b0);
     }
     for (int a = p.row_start[i]; a < p.row_start[i + 1]; ++a) {
-      const double delta = gain_[a] + column_[p.right[a]] + row;
-      if (delta >= best.delta) continue;
-      const bool tabu = a == a0 ? tabu_out_[i] > now : tabu_in_[a] > now;
-      if (tabu && delta >= aspiration) continue;
-      best = a == a0 ? Move{delta, -1, -1, i} : Move{delta, a, -1, -1};
+      const int j = p.right[a], b0 = at2_[j];
+      const double delta = gain_[a] + column_[j] + row;
+      if (delta < best.delta) {
+        const bool tabu = a == a0 ? tabu_out_[i] > now : tabu_in_[a] > now;
+        if (!tabu || delta < aspiration) best = a == a0 ? Move{delta, -1, -1, i} : Move{delta, a, -1, -1};
+      }
+      if (a0 < 0 || b0 < 0 || p.left[b0] <= i) continue;  // each swap once
+      const int k = p.left[b0], other = p.find(k, p.right[a0]);
+      if (other < 0) continue;
+      double swap = delta + gain_[other];
+      const int link = link_of_[static_cast<std::size_t>(i) * p.n1 + k];
+      if (link >= 0) swap += links_[link].cost(a, other);
+      if (swap >= best.delta) continue;
+      if (tabu_in_[a] > now && tabu_in_[other] > now && swap >= aspiration) continue;
+      best = {swap, a, other, -1};
     }
     if (a0 < 0) continue;
-    const int j0 = p.right[a0];
-    for (std::size_t k = next_held; k < held_.size(); ++k) {  // each swap once
-      const int b0 = at1_[held_[k]];
-      const int a = p.find(i, p.right[b0]), other = p.find(held_[k], j0);
-      if (a < 0 || other < 0) continue;
-      double delta = gain_[a] + column_[p.right[a]] + row + gain_[other];
-      const int link = link_of_[static_cast<std::size_t>(i) * p.n1 + held_[k]];
-      if (link >= 0) delta += links_[link].cost(a, other);
-      if (delta >= best.delta) continue;
-      if (tabu_in_[a] > now && tabu_in_[other] > now && delta >= aspiration) continue;
-      best = {delta, a, other, -1};
-    }
     for (int e = link_start_[i]; e < link_start_[i + 1]; ++e)
       if (const int b0 = at1_[links_[e].node]; b0 >= 0) column_[p.right[b0]] = -gain_[b0];
   }

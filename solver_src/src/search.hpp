@@ -54,8 +54,7 @@ class LocalSearch {
   const Problem& problem_;
   std::vector<int> at1_, at2_;   // chosen assignment of a node of graph 1 / 2, or -1
   std::vector<double> gain_;     // (A,) cost of a plus its terms with the chosen assignments
-  std::vector<double> column_;     // (n2,) scratch of best_move
-  std::vector<int> held_;
+  std::vector<double> column_;   // (n2,) scratch of best_move
   double value_ = 0, best_value_ = 0;
   std::vector<int> best_;
   std::vector<std::int64_t> tabu_in_, tabu_out_;  // (A,) first move at which a may enter, (n1,) may be dropped

@@ -1,0 +1,167 @@
+#include "star.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace gm {
+
+namespace {
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+StarBound::StarBound(const Problem& p)
+    : problem_(p), stars_(p.size()), cells_(p.adj.size()), part_(p.adj.size()), alive_(p.size(), 1),
+      costs_(static_cast<std::size_t>(p.n1) * p.n2, inf), size_(p.size()) {
+  forced_[0].assign(p.n1, 0);
+  forced_[1].assign(p.n2, 0);
+  for (int i = 0; i < p.n1; ++i) labels_[0].push_back(p.row_start[i + 1] - p.row_start[i]);
+  for (int j = 0; j < p.n2; ++j) labels_[1].push_back(p.col_start[j + 1] - p.col_start[j]);
+  // The same order as in Problem: partners below, then partners above.
+  std::vector<int> next(p.adj_start.begin(), p.adj_start.end() - 1), low(p.terms.size());
+  for (std::size_t t = 0; t < p.terms.size(); ++t) low[t] = next[p.terms[t].b]++;
+  for (std::size_t t = 0; t < p.terms.size(); ++t) {
+    const int high = next[p.terms[t].a]++;
+    cells_[high].mirror = low[t];
+    cells_[low[t]].mirror = high;
+  }
+  for (std::size_t k = 0; k < part_.size(); ++k) part_[k] = 0.5 * p.adj[k].cost;
+  build_stars();
+}
+
+void StarBound::build_stars() {
+  const Problem& p = problem_;
+  std::vector<int> column_of(p.n2, -1);
+  for (int a = 0; a < p.size(); ++a) {
+    Star& star = stars_[a];
+    star = {0, 0, nodes_.size()};
+    const int begin = p.adj_start[a], end = p.adj_start[a + 1];
+    for (int k = begin; k < end; ++k) {
+      const int i = p.left[p.adj[k].a];
+      if (k == begin || i != p.left[p.adj[k - 1].a]) {
+        nodes_.push_back(i);
+        ++star.rows;
+      }
+      cells_[k].row = star.rows - 1;
+    }
+    for (int k = begin; k < end; ++k) {
+      int& column = column_of[p.right[p.adj[k].a]];
+      if (column < 0) {
+        nodes_.push_back(p.right[p.adj[k].a]);
+        column = star.columns++;
+      }
+      cells_[k].column = column;
+    }
+    for (int c = 0; c < star.columns; ++c) column_of[nodes_[star.nodes + star.rows + c]] = -1;
+  }
+}
+
+// The cost of an assignment and the least that its star can add.
+double StarBound::value(int a) {
+  const Problem& p = problem_;
+  const Star& star = stars_[a];
+  const int begin = p.adj_start[a], end = p.adj_start[a + 1];
+  if (begin == end) return p.cost[a];
+  matrix_.assign(static_cast<std::size_t>(star.rows) * star.columns, inf);
+  for (int k = begin; k < end; ++k) matrix_[cells_[k].row * star.columns + cells_[k].column] = part_[k];
+  const double rewards = any_forced_ ? force(a) : 0;
+  solve_lap(star.rows, star.columns, matrix_.data(), star_lap_);
+  return p.cost[a] + star_lap_.value + rewards;
+}
+
+// A neighbour that must be matched and all of whose labels are in the star is matched in the star: a reward for that, in
+// the matrix. Returns the sum of the rewards, which the value of the star then lacks.
+double StarBound::force(int a) {
+  const Problem& p = problem_;
+  const Star& star = stars_[a];
+  // Any reward gives a bound. It must stay the same from pass to pass, or stars could lose what was spent on them.
+  const double reward = 16 * p.largest_cost;
+  double sum = 0;
+  for (int which = 0; which < 2; ++which) {
+    const int n = which == 0 ? star.rows : star.columns;
+    const int* nodes = nodes_.data() + star.nodes + (which == 0 ? 0 : star.rows);
+    reward_[which].assign(n, 0.0);
+    for (int k = 0; k < n; ++k) {
+      const int node = nodes[k];
+      if (!forced_[which][node]) continue;
+      const int excluded = which == 0 ? p.find(node, p.right[a]) : p.find(p.left[a], node);
+      int missing = labels_[which][node] - (excluded >= 0 && alive_[excluded]);
+      double* x = which == 0 ? matrix_.data() + static_cast<std::size_t>(k) * star.columns : matrix_.data() + k;
+      const int step = which == 0 ? 1 : star.columns, others = which == 0 ? star.columns : star.rows;
+      for (int l = 0; l < others; ++l) missing -= x[l * step] < inf;
+      if (missing > 0) continue;
+      for (int l = 0; l < others; ++l) x[l * step] -= reward;
+      reward_[which][k] = reward;
+      sum += reward;
+    }
+  }
+  return sum;
+}
+
+double StarBound::bound() {
+  const Problem& p = problem_;
+  for (int a = 0; a < p.size(); ++a)
+    costs_[static_cast<std::size_t>(p.left[a]) * p.n2 + p.right[a]] = alive_[a] ? value(a) : inf;
+  solve_lap(p.n1, p.n2, costs_.data(), lap_);
+  for (int which = 0; which < 2; ++which)
+    for (std::size_t i = 0; i < forced_[which].size(); ++i)
+      if (forced_[which][i] && labels_[which][i] == 0) return inf;
+  return lap_.value;
+}
+
+int StarBound::pass(double upper, bool forward) {
+  const Problem& p = problem_;
+  const int before = size_;
+  for (int which = 0; which < 2; ++which)
+    for (std::size_t i = 0; i < forced_[which].size(); ++i)
+      if (lap_.value - (which == 0 ? lap_.row : lap_.column)[i] >= upper) forced_[which][i] = any_forced_ = true;
+  for (int step = 0; step < p.size(); ++step) {
+    const int a = forward ? step : p.size() - 1 - step;
+    if (!alive_[a]) continue;
+    const double spare = std::max(0.0, value(a) - lap_.row[p.left[a]] - lap_.column[p.right[a]]);
+    if (lap_.value + spare >= upper) {
+      remove(a);
+      continue;
+    }
+    // Lowering every entry by this lowers a matching of the star by `spare` at most.
+    const Star& star = stars_[a];
+    const double each = spare / std::max(1, std::min(star.rows, star.columns));
+    for (int k = p.adj_start[a]; k < p.adj_start[a + 1]; ++k) {
+      if (part_[k] == inf) continue;
+      const Cell& cell = cells_[k];
+      double least = star_lap_.row[cell.row] + star_lap_.column[cell.column];
+      if (any_forced_) least += reward_[0][cell.row] + reward_[1][cell.column];
+      part_[k] = least - each;
+      part_[cell.mirror] = p.adj[k].cost - part_[k];
+    }
+  }
+  return before - size_;
+}
+
+void StarBound::remove(int a) {
+  alive_[a] = 0;
+  --size_;
+  --labels_[0][problem_.left[a]];
+  --labels_[1][problem_.right[a]];
+  for (int k = problem_.adj_start[a]; k < problem_.adj_start[a + 1]; ++k) part_[k] = part_[cells_[k].mirror] = inf;
+}
+
+Problem StarBound::remainder() const {
+  const Problem& p = problem_;
+  std::vector<int> left, right, index(p.size(), -1);
+  std::vector<double> cost;
+  std::vector<Term> terms;
+  for (int a = 0; a < p.size(); ++a) {
+    if (!alive_[a]) continue;
+    index[a] = static_cast<int>(cost.size());
+    left.push_back(p.left[a]);
+    right.push_back(p.right[a]);
+    cost.push_back(p.cost[a]);
+  }
+  for (const Term& t : p.terms)
+    if (alive_[t.a] && alive_[t.b]) terms.push_back({index[t.a], index[t.b], t.cost});
+  return Problem(p.n1, p.n2, std::move(left), std::move(right), std::move(cost), std::move(terms));
+}
+
+}  // namespace gm
