@@ -1,6 +1,7 @@
 // Linear assignment with the freedom to leave nodes unmatched at cost 0 (shortest augmenting paths, O(n^3)).
 #pragma once
 
+#include <utility>
 #include <vector>
 
 namespace gm {
@@ -11,9 +12,9 @@ struct LapResult {
   std::vector<double> row;  // (n1,) potentials <= 0, with row[i] + column[j] <= cost[i, j]
   std::vector<double> column;
   // Scratch of solve_lap.
-  std::vector<int> owner, from, reached;
-  std::vector<double> distance;
-  std::vector<char> done;
+  std::vector<int> owner;
+  std::vector<double> open, block, from, padded;
+  std::vector<std::pair<int, double>> reached;
 };
 
 // cost: (n1, n2) row-major, +inf where forbidden. The result is written into `result`, whose memory is reused.

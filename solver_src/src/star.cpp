@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "vec.hpp"
+
 namespace gm {
 
 namespace {
@@ -35,7 +37,7 @@ void StarBound::build_stars() {
   std::vector<int> column_of(p.n2, -1);
   for (int a = 0; a < p.size(); ++a) {
     Star& star = stars_[a];
-    star = {0, 0, nodes_.size()};
+    star = {0, 0, 0, nodes_.size()};
     const int begin = p.adj_start[a], end = p.adj_start[a + 1];
     for (int k = begin; k < end; ++k) {
       const int i = p.left[p.adj[k].a];
@@ -53,6 +55,7 @@ void StarBound::build_stars() {
       }
       cells_[k].column = column;
     }
+    star.width = static_cast<int>(vec::padded(star.columns));
     for (int c = 0; c < star.columns; ++c) column_of[nodes_[star.nodes + star.rows + c]] = -1;
   }
 }
@@ -63,10 +66,10 @@ double StarBound::value(int a) {
   const Star& star = stars_[a];
   const int begin = p.adj_start[a], end = p.adj_start[a + 1];
   if (begin == end) return p.cost[a];
-  matrix_.assign(static_cast<std::size_t>(star.rows) * star.columns, inf);
-  for (int k = begin; k < end; ++k) matrix_[cells_[k].row * star.columns + cells_[k].column] = part_[k];
+  matrix_.assign(static_cast<std::size_t>(star.rows) * star.width, inf);
+  for (int k = begin; k < end; ++k) matrix_[cells_[k].row * star.width + cells_[k].column] = part_[k];
   const double rewards = any_forced_ ? force(a) : 0;
-  solve_lap(star.rows, star.columns, matrix_.data(), star_lap_);
+  solve_lap(star.rows, star.width, matrix_.data(), star_lap_);
   return p.cost[a] + star_lap_.value + rewards;
 }
 
@@ -87,8 +90,8 @@ double StarBound::force(int a) {
       if (!forced_[which][node]) continue;
       const int excluded = which == 0 ? p.find(node, p.right[a]) : p.find(p.left[a], node);
       int missing = labels_[which][node] - (excluded >= 0 && alive_[excluded]);
-      double* x = which == 0 ? matrix_.data() + static_cast<std::size_t>(k) * star.columns : matrix_.data() + k;
-      const int step = which == 0 ? 1 : star.columns, others = which == 0 ? star.columns : star.rows;
+      double* x = which == 0 ? matrix_.data() + static_cast<std::size_t>(k) * star.width : matrix_.data() + k;
+      const int step = which == 0 ? 1 : star.width, others = which == 0 ? star.columns : star.rows;
       for (int l = 0; l < others; ++l) missing -= x[l * step] < inf;
       if (missing > 0) continue;
       for (int l = 0; l < others; ++l) x[l * step] -= reward;

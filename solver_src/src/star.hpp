@@ -30,6 +30,7 @@ class StarBound {
  private:
   struct Star {
     int rows, columns;   // neighbours of its node of graph 1 and of its node of graph 2 that occur in its terms
+    int width;           // columns rounded up to four
     std::size_t nodes;   // where they begin in nodes_: rows, then columns
   };
   struct Cell {
