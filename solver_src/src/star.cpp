@@ -10,6 +10,7 @@ namespace gm {
 namespace {
 
 constexpr double inf = std::numeric_limits<double>::infinity();
+constexpr double moved = 0.9;  // part of what a star can spare that is moved
 
 }  // namespace
 
@@ -135,7 +136,7 @@ int StarBound::pass(double upper, bool forward) {
       const Cell& cell = cells_[k];
       double least = star_lap_.row[cell.row] + star_lap_.column[cell.column];
       if (any_forced_) least += reward_[0][cell.row] + reward_[1][cell.column];
-      part_[k] = least - each;
+      part_[k] -= moved * (part_[k] - (least - each));
       part_[cell.mirror] = p.adj[k].cost - part_[k];
     }
   }
