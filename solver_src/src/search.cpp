@@ -7,7 +7,8 @@ namespace gm {
 
 // Pair costs in tables over the labels of two nodes of graph 1: looked up at every move.
 LocalSearch::LocalSearch(const Problem& p)
-    : problem_(p), at1_(p.n1, -1), at2_(p.n2, -1), gain_(p.cost), column_(p.n2), best_(p.n1, -1),
+    : problem_(p), at1_(p.n1, -1), at2_(p.n2, -1), gain_(p.cost),
+      complete_(static_cast<std::int64_t>(p.n1) * p.n2 == p.size()), column_(p.n2), pair_(p.n1, 0.0), held_(2 * p.n1), best_(p.n1, -1),
       tabu_in_(p.size(), 0), tabu_out_(p.n1, 0), link_of_(static_cast<std::size_t>(p.n1) * p.n1, -1) {
   const auto labels = [&p](int i) { return static_cast<std::size_t>(p.row_start[i + 1] - p.row_start[i]); };
   std::size_t total = 0;
@@ -94,47 +95,6 @@ void LocalSearch::greedy() {
     insert(best);
   }
   keep_if_best();
-}
-
-// With the row and column of an assignment a = (i, j) free or held by a0 = (i, .) and b0 = (., j):
-//   enter a, drop a0 and b0: gain(a) - gain(a0) - gain(b0) + pair(a0, b0), the terms of what is free being 0; for
-//   a = a0 = b0 the same expression is the change of a pure drop;
-//   swap, when b0's node can take a0's: that + gain(other) + pair(a, other), other = (node of b0, node of a0).
-LocalSearch::Move LocalSearch::best_move(bool use_tabu) {
-  const Problem& p = problem_;
-  Move best{std::numeric_limits<double>::infinity()};
-  const double aspiration = best_value_ - value_ - 1e-12 * p.largest_cost;
-  const std::int64_t now = use_tabu ? time_ : std::numeric_limits<std::int64_t>::max();
-  for (int j = 0; j < p.n2; ++j) column_[j] = at2_[j] >= 0 ? -gain_[at2_[j]] : 0.0;
-  for (int i = 0; i < p.n1; ++i) {
-    const int a0 = at1_[i];
-    const double row = a0 >= 0 ? -gain_[a0] : 0.0;
-    if (a0 >= 0) {
-      for (int e = link_start_[i]; e < link_start_[i + 1]; ++e)
-        if (const int b0 = at1_[links_[e].node]; b0 >= 0) column_[p.right[b0]] += links_[e].cost(a0, b0);
-    }
-    for (int a = p.row_start[i]; a < p.row_start[i + 1]; ++a) {
-      const int j = p.right[a], b0 = at2_[j];
-      const double delta = gain_[a] + column_[j] + row;
-      if (delta < best.delta) {
-        const bool tabu = a == a0 ? tabu_out_[i] > now : tabu_in_[a] > now;
-        if (!tabu || delta < aspiration) best = a == a0 ? Move{delta, -1, -1, i} : Move{delta, a, -1, -1};
-      }
-      if (a0 < 0 || b0 < 0 || p.left[b0] <= i) continue;  // each swap once
-      const int k = p.left[b0], other = p.find(k, p.right[a0]);
-      if (other < 0) continue;
-      double swap = delta + gain_[other];
-      const int link = link_of_[static_cast<std::size_t>(i) * p.n1 + k];
-      if (link >= 0) swap += links_[link].cost(a, other);
-      if (swap >= best.delta) continue;
-      if (tabu_in_[a] > now && tabu_in_[other] > now && swap >= aspiration) continue;
-      best = {swap, a, other, -1};
-    }
-    if (a0 < 0) continue;
-    for (int e = link_start_[i]; e < link_start_[i + 1]; ++e)
-      if (const int b0 = at1_[links_[e].node]; b0 >= 0) column_[p.right[b0]] = -gain_[b0];
-  }
-  return best;
 }
 
 void LocalSearch::apply(const Move& move) {

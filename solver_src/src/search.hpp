@@ -46,6 +46,8 @@ class LocalSearch {
     int drop = -1;                   // node of graph 1 that is freed, for a pure drop
   };
   Move best_move(bool use_tabu);
+  Move best_move_listed(bool use_tabu);
+  Move best_move_complete(bool use_tabu);
   void apply(const Move& move);
   void insert(int a);
   void remove(int a);
@@ -54,7 +56,9 @@ class LocalSearch {
   const Problem& problem_;
   std::vector<int> at1_, at2_;   // chosen assignment of a node of graph 1 / 2, or -1
   std::vector<double> gain_;     // (A,) cost of a plus its terms with the chosen assignments
-  std::vector<double> column_;   // (n2,) scratch of best_move
+  const bool complete_;              // every pair of nodes is an assignment
+  std::vector<double> column_, pair_;  // (n2,), (n1,) scratch of best_move
+  std::vector<int> held_;
   double value_ = 0, best_value_ = 0;
   std::vector<int> best_;
   std::vector<std::int64_t> tabu_in_, tabu_out_;  // (A,) first move at which a may enter, (n1,) may be dropped
