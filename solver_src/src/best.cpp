@@ -26,15 +26,16 @@ struct Limits {
   double hopeless_gap;        // in units of the costs' scale: a proof is not tried when the gap will stay above it
 };
 
-constexpr double hottest = 0.3;  // first temperature, times the scale of the costs
+constexpr double hottest = 0.11;  // first temperature, times the scale of the costs
 constexpr int star_passes = 30;  // of the cheap bound, as long as they remove labels
-constexpr int star_trial = 3;    // this many in any case
-constexpr int tabu_level = 3;    // level before which the first tabu search comes: easy problems are proved by then
+constexpr int star_trial = 2;    // so many, if removals come near
+constexpr double promising[star_trial] = {0.4, 0.8};  // StarBound::nearest() after each of them
+constexpr int tabu_level = 1;    // level before which the first tabu search comes: easy problems are proved by then
 
-// Where a sequence that falls geometrically ends, from three of its values.
+// Where a sequence that falls geometrically ends, from three of its values; -inf when it does not fall so.
 double limit_of(const double (&x)[3]) {
   const double step = x[1] - x[2], before = x[0] - x[1];
-  if (!(step > 0) || !(before > step)) return x[2];
+  if (!(step > 0) || !(before > step)) return -inf;
   return x[2] - step * step / (before - step);
 }
 
@@ -42,7 +43,7 @@ Limits limits(Effort effort) {
   switch (effort) {
     case Effort::fast: return {5, 3, 0.35, 2, 600, 0, 0.5};
     case Effort::thorough: return {30, 10, 0.85, 100, 100'000, 4'000'000'000, inf};
-    default: return {10, 7, 0.6, 20, 2500, 4'000'000, 2.5};
+    default: return {7, 7, 0.6, 20, 2500, 4'000'000, 2.5};
   }
 }
 
@@ -115,7 +116,7 @@ class BestSolver {
       bound_ = std::max(bound_, star.bound());
       if (pass < star_trial) descend_from(star.match());
       if (closed() || star.size() == 0) return true;
-      if (pass + 1 >= star_trial && 64 * removed < star.size()) break;
+      if (pass < star_trial ? removed == 0 && star.nearest() < promising[pass] : 64 * removed < star.size()) break;
     }
     const Problem rest = star.size() < problem_.size() ? star.remainder() : Problem(0, 0, {}, {}, {}, {});
     return prove_rest(star.size() < problem_.size() ? rest : problem_);

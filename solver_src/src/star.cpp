@@ -120,6 +120,7 @@ int StarBound::pass(double upper, bool forward) {
   for (int which = 0; which < 2; ++which)
     for (std::size_t i = 0; i < forced_[which].size(); ++i)
       if (lap_.value - (which == 0 ? lap_.row : lap_.column)[i] >= upper) forced_[which][i] = any_forced_ = true;
+  nearest_ = 0;
   for (int step = 0; step < p.size(); ++step) {
     const int a = forward ? step : p.size() - 1 - step;
     if (!alive_[a]) continue;
@@ -128,6 +129,7 @@ int StarBound::pass(double upper, bool forward) {
       remove(a);
       continue;
     }
+    nearest_ = std::max(nearest_, spare);
     // Lowering every entry by this lowers a matching of the star by `spare` at most.
     const Star& star = stars_[a];
     const double each = spare / std::max(1, std::min(star.rows, star.columns));
@@ -140,6 +142,7 @@ int StarBound::pass(double upper, bool forward) {
       part_[cell.mirror] = p.adj[k].cost - part_[k];
     }
   }
+  nearest_ /= std::max(upper - lap_.value, 1e-300);
   return before - size_;
 }
 

@@ -24,6 +24,8 @@ class StarBound {
 
   const std::vector<int>& match() const { return lap_.match; }  // of the last bound()
   int size() const { return size_; }                            // assignments left
+  // How near to its removal an assignment came that the last pass left, 0 to 1.
+  double nearest() const { return nearest_; }
   // The problem without the removed assignments; nodes keep their numbers.
   Problem remainder() const;
 
@@ -56,6 +58,7 @@ class StarBound {
   std::vector<double> reward_[2];
   LapResult star_lap_, lap_;
   int size_;
+  double nearest_ = 0;
 };
 
 }  // namespace gm
