@@ -27,6 +27,7 @@ struct Limits {
 };
 
 constexpr double hottest = 0.11;  // first temperature, times the scale of the costs
+constexpr int least_tree = 200;   // sweeps that a tree takes at least: below, branching is not tried
 constexpr int star_passes = 30;  // of the cheap bound, as long as they remove labels
 constexpr int star_trial = 2;    // so many, if removals come near
 constexpr double promising[star_trial] = {0.4, 0.8};  // StarBound::nearest() after each of them
@@ -43,7 +44,7 @@ Limits limits(Effort effort) {
   switch (effort) {
     case Effort::fast: return {5, 3, 0.35, 2, 600, 0, 0.5};
     case Effort::thorough: return {30, 10, 0.85, 100, 100'000, 4'000'000'000, inf};
-    default: return {7, 7, 0.6, 20, 2500, 4'000'000, 2.5};
+    default: return {6, 6, 0.5, 20, 2500, 4'000'000, 2.5};
   }
 }
 
@@ -148,7 +149,8 @@ class BestSolver {
     }
     budget_.used = 0;
     budget_.limit = limits_.branch_work;
-    if (budget_.limit > 0 && branch(dual, search_, best_, budget_)) return true;
+    const bool enough = budget_.limit >= least_tree * dual.sweep_work();
+    if (enough && branch(dual, search_, best_, budget_)) return true;
     tabu(limits_.moves, 2);
     return closed();
   }
