@@ -26,8 +26,10 @@ struct Limits {
   double hopeless_gap;        // in units of the costs' scale: a proof is not tried when the gap will stay above it
 };
 
-constexpr double hottest = 0.11;  // first temperature, times the scale of the costs
-constexpr int least_tree = 200;   // sweeps that a tree takes at least: below, branching is not tried
+// First temperature, times the scale of the costs. Trees are smaller after a hot start; the bound alone needs none.
+constexpr double hottest = 0.2, hottest_without_tree = 0.11;
+constexpr double cooling_without_tree = 0.5;  // at most
+constexpr int least_tree = 200;  // sweeps that a tree takes at least: with a budget below, branching is not tried
 constexpr int star_passes = 30;  // of the cheap bound, as long as they remove labels
 constexpr int star_trial = 2;    // so many, if removals come near
 constexpr double promising[star_trial] = {0.4, 0.8};  // StarBound::nearest() after each of them
@@ -44,7 +46,7 @@ Limits limits(Effort effort) {
   switch (effort) {
     case Effort::fast: return {5, 3, 0.35, 2, 600, 0, 0.5};
     case Effort::thorough: return {30, 10, 0.85, 100, 100'000, 4'000'000'000, inf};
-    default: return {6, 6, 0.5, 20, 2500, 4'000'000, 2.5};
+    default: return {6, 7, 0.6, 20, 2500, 4'000'000, 2.5};
   }
 }
 
@@ -127,10 +129,12 @@ class BestSolver {
   bool prove_rest(const Problem& rest) {
     std::vector<double> costs;
     CoupledDual dual(rest);
-    double temperature = hottest * dual.scale();
+    const bool tree = limits_.branch_work >= least_tree * dual.sweep_work();
+    double temperature = (tree ? hottest : hottest_without_tree) * dual.scale();
+    const double cooling = tree ? limits_.cooling : std::min(limits_.cooling, cooling_without_tree);
     const bool large = std::min(problem_.n1, problem_.n2) > 8;  // below, branching ends whatever the gap
     double gaps[3] = {inf, inf, inf};  // after the last three levels
-    for (int level = 0; level < limits_.levels; ++level, temperature *= limits_.cooling) {
+    for (int level = 0; level < limits_.levels; ++level, temperature *= cooling) {
       if (level == tabu_level) {
         tabu(limits_.first_moves * std::min(problem_.n1, problem_.n2), 1);
         if (closed()) return true;
@@ -149,8 +153,7 @@ class BestSolver {
     }
     budget_.used = 0;
     budget_.limit = limits_.branch_work;
-    const bool enough = budget_.limit >= least_tree * dual.sweep_work();
-    if (enough && branch(dual, search_, best_, budget_)) return true;
+    if (budget_.limit >= least_tree * dual.sweep_work() && branch(dual, search_, best_, budget_)) return true;
     tabu(limits_.moves, 2);
     return closed();
   }
