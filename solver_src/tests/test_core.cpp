@@ -11,6 +11,7 @@
 #include "lap.hpp"
 #include "search.hpp"
 #include "solver.hpp"
+#include "star.hpp"
 #include "vec.hpp"
 
 using namespace gm;
@@ -127,7 +128,7 @@ TEST_CASE("dense form: directed entries of a pair of edges add up") {
 
 TEST_CASE("local search keeps its value") {
   for (int seed = 0; seed < 30; ++seed) {
-    const Problem p = random_problem(6, 7, seed);
+    const Problem p = random_problem(6, 7, seed, seed % 2 ? 0.8 : 1.1);  // with all assignments, the scan is another
     LocalSearch search(p);
     search.start(std::vector<int>(6, -1));
     search.greedy();
@@ -137,6 +138,31 @@ TEST_CASE("local search keeps its value") {
     CHECK(search.value() == doctest::Approx(p.evaluate(search.assignment())));
     CHECK(search.best_value() == doctest::Approx(p.evaluate(search.best())));
     CHECK(search.best_value() <= search.value() + 1e-12);
+  }
+}
+
+TEST_CASE("star bound: every split is a bound, passes keep the optimum and never lower the bound") {
+  for (int seed = 0; seed < 60; ++seed) {
+    const Problem p = random_problem(4, 5, 300 + seed, seed % 3 ? 0.7 : 1.1);
+    const double best = optimum(p);
+    std::vector<int> optimal;
+    each_matching(p, [&](const std::vector<int>& match) {
+      if (p.evaluate(match) < best + 1e-12) optimal = match;
+    });
+    for (const double above : {1e-6, 0.3, 2.0}) {
+      StarBound star(p);
+      double bound = star.bound();
+      for (int pass = 0; pass < 12; ++pass) {
+        const double before = bound;
+        star.pass(best + above, pass % 2 == 0);
+        bound = star.bound();
+        CHECK(bound >= before - 1e-9);
+        CHECK(bound <= best + 1e-9);
+      }
+      const Problem rest = star.remainder();
+      for (int i = 0; i < p.n1; ++i) CHECK((optimal[i] < 0 || rest.find(i, optimal[i]) >= 0));
+      CHECK(optimum(rest) == doctest::Approx(best));
+    }
   }
 }
 
