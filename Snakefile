@@ -49,4 +49,4 @@ rule all:
     input:
         rules.tables.input,
         rules.figures.input,
-        expand(f"{OUT}/notebooks/{{notebook}}.ipynb", budget=BUDGET, notebook=NOTEBOOKS),
+        expand(f"{OUT}/notebooks/{{notebook}}.ipynb", budget=BUDGET, notebook=[*NOTEBOOKS, "04_training"]),

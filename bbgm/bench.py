@@ -57,15 +57,16 @@ def instance_files(folder: Path) -> list[Path]:
     return paths
 
 
-def _best_known(folder: Path) -> dict[str, float]:
-    path = folder / BEST_KNOWN
-    if not path.is_file():
+def _best_known(folder: Path) -> dict[Path, float]:
+    """Best known value of each file that best_known.json names: the one in the folder, or else the one above it."""
+    path = next((file for top in (folder, folder.parent) if (file := top / BEST_KNOWN).is_file()), None)
+    if path is None:
         return {}
     try:
         best = {name: float(entry["best"]) for name, entry in json.loads(path.read_text()).items()}
         if wrong := [name for name, value in best.items() if not math.isfinite(value)]:
             raise ValueError(f"{wrong[0]} has {best[wrong[0]]}")
-        return best
+        return {path.parent / name: value for name, value in best.items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f'{path} does not map file names to {{"best": value}}: {error}') from error
 
@@ -78,7 +79,7 @@ def bench_solver(
     repeats: int = 1,
     progress: Callable[[list[Path]], Iterable[Path]] = iter,
 ) -> list[Record]:
-    """Solve every ``.dd`` and ``.dd.xz`` below a folder, one thread, and compare with ``folder/best_known.json``.
+    """Solve every ``.dd`` and ``.dd.xz`` below a folder, one thread; compare with ``best_known.json`` there or above.
 
     Args:
         folder: where the instances are. Files with several graphs are left out.
@@ -94,6 +95,7 @@ def bench_solver(
         FileNotFoundError: no such folder, or no instance in it.
         ValueError: a broken file; names it.
     """
+    folder = folder.resolve()
     best = _best_known(folder)
     records: list[Record] = []
     for path in progress(instance_files(folder)):
@@ -102,7 +104,7 @@ def bench_solver(
             continue
         result, ms = _timed(problem, method, repeats, effort=effort)
         name = path.relative_to(folder).as_posix()
-        known = best.get(name, best.get(name.removesuffix(".xz")))
+        known = best.get(path, best.get(path.with_name(path.name.removesuffix(".xz"))))
         gap = None if known is None else 100 * (result.objective - known) / max(abs(known), 1e-12)
         record = {"file": name, "objective": result.objective, "lower_bound": result.lower_bound}
         records.append(record | {"optimal": result.optimal, "ms": ms, "gap_percent": gap})
@@ -119,7 +121,8 @@ def report(records: list[Record]) -> str:
         rows = [r for r in records if str(Path(r["file"]).parent) == family]
         gaps = [r["gap_percent"] for r in rows if r["gap_percent"] is not None]
         gap = f"{sum(gaps) / len(gaps):.4f}" if gaps else "-"
-        hits, proofs = sum(g <= HIT_PERCENT for g in gaps), sum(r["optimal"] for r in rows)
+        hits = sum(g <= HIT_PERCENT for g in gaps) if gaps else "-"
+        proofs = sum(r["optimal"] for r in rows)
         ms = sum(r["ms"] for r in rows) / len(rows)
-        lines.append(f"{family:24s} {len(rows):5d} {gap:>10s} {hits:5d} {proofs:6d} {ms:10.3f}")
+        lines.append(f"{family:24s} {len(rows):5d} {gap:>10s} {hits:>5} {proofs:6d} {ms:10.3f}")
     return "\n".join(lines)

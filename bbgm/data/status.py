@@ -1,10 +1,10 @@
-"""What is there: the report of ``bbgm data status``."""
+"""What is there: the report of ``bbgm data status``, data and backbone weights."""
 
 from pathlib import Path
 
 from bbgm.data.demo import demo_root
 from bbgm.data.willow import FOLDER, KEYPOINT_NAMES, how_to_get
-from bbgm.paths import data_root
+from bbgm.paths import data_root, weights_root
 
 
 def data_status(demo_seed: int = 0, demo_images_per_class: int = 40) -> str:
@@ -26,6 +26,9 @@ def data_status(demo_seed: int = 0, demo_images_per_class: int = 40) -> str:
         "  licence   none stated; research use",
         "  citation  M. Cho, K. Alahari, J. Ponce: Learning Graphs to Match, ICCV 2013",
         *([] if willow.is_dir() else [f"  remedy    {how_to_get(willow)}"]),
+        "",
+        "backbone weights (BBGM_WEIGHTS)",
+        *_describe_weights(weights_root()),
     ]
     return "\n".join(lines)
 
@@ -41,3 +44,14 @@ def _describe(tree: Path) -> list[str]:
         counts.append(f"{cls} {len(images & annotations)}" + (f" (+ {lonely} without partner)" if lonely else ""))
     size = sum(file.stat().st_size for file in tree.rglob("*") if file.is_file())
     return [*lines, f"  images    {', '.join(counts)}", f"  size      {size / 1e6:.1f} MB"]
+
+
+def _describe_weights(folder: Path) -> list[str]:
+    files = [file for file in sorted(folder.glob("*")) if file.suffix in (".safetensors", ".pth")]
+    lines = [f"  expected  {folder}", f"  status    {'found' if files else 'missing'}"]
+    if not files:
+        return [
+            *lines,
+            "  remedy    a file that network.weights names, or 'imagenet' there: torchvision's",
+        ]
+    return [*lines, *(f"  file      {file.name}, {file.stat().st_size / 1e6:.1f} MB" for file in files)]

@@ -22,6 +22,7 @@ def plot_table_comparison(table: Table, *, width: float = WIDTH) -> "Figure":
     ax = figure.subplots()
     places = np.arange(len(table.columns), dtype=float)
     many = len(table.columns) > 8
+    elsewhere = " (other pictures)" if "demo data" in table.title else ""
     offsets = iter((np.arange(slots) - (slots - 1) / 2) * min(0.16, 0.7 / max(slots, 1)))
     for k, row in enumerate(rows):
         name, setting = row[["method", "setting"]].iloc[0]
@@ -36,12 +37,12 @@ def plot_table_comparison(table: Table, *, width: float = WIDTH) -> "Figure":
             ax.errorbar(
                 places + next(offsets), values, bars, linestyle="", marker=MARKERS[k % len(MARKERS)], color=f"C{k}",
                 markerfacecolor=face, markersize=2.4 if many else 4, markeredgewidth=0.7, elinewidth=0.8, capsize=1.5,
-                label=label if kind == "obtained" else f"{name}, published",
+                label=label if kind == "obtained" else f"{name}, published{elsewhere}",
             )  # fmt: skip
     ax.axvline(len(table.columns) - 1.5, color="0.7", linewidth=0.6)  # the summary stands apart
     ax.set_xticks(places, table.columns, rotation=60 if many else 0, ha="right" if many else "center")
     ax.set_xlim(-0.6, len(table.columns) - 0.4)
-    ax.set_ylim(top=min(ax.get_ylim()[1], 101.0))
+    ax.set_ylim(top=min(ax.get_ylim()[1], 102.5))
     ax.set_title(table.title.replace(", budget", "\nbudget"))  # two lines: the title is wider than a column of print
     ax.grid(axis="y")
     figure.legend(loc="outside lower center", ncols=2)

@@ -78,7 +78,7 @@ def _draw_contours(ax: "Axes", x: np.ndarray, y: np.ndarray, values: np.ndarray,
     if np.ptp(values) > 0:
         levels = np.linspace(np.min(values), np.max(values), LEVELS)[1:-1]
         ax.contour(x, y, values, levels, colors="white", linestyles="solid", linewidths=0.4, alpha=0.8)
-    ax.locator_params(nbins=4)
+    ax.locator_params(nbins=4, prune="both")  # ticks at the edges would run into the next panel's
     return image
 
 

@@ -174,3 +174,10 @@ def test_mat_bytes_carry_the_points_and_no_date(tmp_path: Path) -> None:
     Image.new("RGB", (100, 100)).save(tmp_path / "a.png")
     np.testing.assert_array_equal(read_points(tmp_path / "a.mat", 10, (100, 100)), xy.T)
     assert mat_bytes(xy)[:116].rstrip() == b"MATLAB 5.0 MAT-file"
+
+
+def test_status_names_the_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BBGM_WEIGHTS", str(tmp_path))
+    assert "missing" in data_status(SEED, IMAGES).split("backbone weights")[1]
+    (tmp_path / "mine.safetensors").write_bytes(bytes(1_500_000))
+    assert "mine.safetensors, 1.5 MB" in data_status(SEED, IMAGES).split("backbone weights")[1]

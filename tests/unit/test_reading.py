@@ -59,3 +59,7 @@ def test_a_row_without_published_numbers() -> None:
 def test_unknown_method() -> None:
     with pytest.raises(ValueError, match="DGMC"):
         read_table(_table(), "DGMC")
+
+
+def test_a_baseline_that_is_not_there_is_left_out() -> None:
+    assert read_table(_table(), "BB-GM", baseline="DGMC") == read_table(_table(), "BB-GM")

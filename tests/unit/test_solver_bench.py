@@ -36,7 +36,15 @@ def test_records_and_report(folder: Path) -> None:
     json.dumps(records, allow_nan=False)
     one, two = report(records).splitlines()[1:]
     assert one.split()[:5] == ["one", "2", "0.0000", "2", "2"]
-    assert two.split()[:5] == ["two", "1", "-", "0", "1"]
+    assert two.split()[:5] == ["two", "1", "-", "-", "1"]
+
+
+def test_best_known_values_of_a_family_lie_above_it(folder: Path) -> None:
+    records = bench_solver(folder / "one")
+    assert [(record["file"], record["gap_percent"]) for record in records] == [
+        ("a.dd", pytest.approx(0, abs=1e-9)),
+        ("b.dd.xz", pytest.approx(0, abs=1e-9)),
+    ]
 
 
 def test_solve_file(folder: Path) -> None:

@@ -94,6 +94,7 @@ def test_smoke_run_is_complete_idempotent_and_keeps_finished_runs(checkout: Path
         "tables/Willow.csv",
         "tables/Willow.tex",
         "notebooks/00_start_here.ipynb",
+        "notebooks/04_training.ipynb",
         "notebooks/08_willow.ipynb",
     ):
         assert (checkout / "results/smoke" / name).stat().st_size > 0
