@@ -33,6 +33,7 @@ constexpr int least_tree = 200;  // sweeps that a tree takes at least: with a bu
 constexpr int star_passes = 30;  // of the cheap bound, as long as they remove labels
 constexpr int star_trial = 2;    // so many, if removals come near
 constexpr double promising[star_trial] = {0.4, 0.8};  // StarBound::nearest() after each of them
+constexpr std::int64_t first_scans = 5'000'000;  // assignments that the first tabu search may look at
 constexpr int tabu_level = 1;    // level before which the first tabu search comes: easy problems are proved by then
 
 // Where a sequence that falls geometrically ends, from three of its values; -inf when it does not fall so.
@@ -93,6 +94,7 @@ class BestSolver {
   void descend_from(const std::vector<int>& assignment) {
     search_.start(assignment);
     search_.descend();
+    if (best_.value < 0 && search_.best() != best_.assignment) search_.fuse(best_.assignment);
     take();
   }
 
@@ -134,19 +136,23 @@ class BestSolver {
     const double cooling = tree ? limits_.cooling : std::min(limits_.cooling, cooling_without_tree);
     const bool large = std::min(problem_.n1, problem_.n2) > 8;  // below, branching ends whatever the gap
     double gaps[3] = {inf, inf, inf};  // after the last three levels
-    for (int level = 0; level < limits_.levels; ++level, temperature *= cooling) {
+    int fruitful = 0;  // last level that improved the incumbent: more follow, up to twice as many
+    for (int level = 0; level < limits_.levels || (level < 2 * limits_.levels && level < fruitful + 3);
+         ++level, temperature *= cooling) {
+      const double before = best_.value;
       if (level == tabu_level) {
-        tabu(limits_.first_moves * std::min(problem_.n1, problem_.n2), 1);
+        tabu(std::min(limits_.first_moves * std::min(problem_.n1, problem_.n2), first_scans / problem_.size()), 1);
         if (closed()) return true;
       }
       if (refine(dual, temperature, limits_.sweeps, best_, budget_)) return true;
       bound_ = std::max(bound_, dual.last_bound());
       dual.rounding_costs(costs);
       round(costs);
+      if (best_.value < before) fruitful = level;
       gaps[0] = gaps[1];
       gaps[1] = gaps[2];
       gaps[2] = best_.value - bound_;
-      if (large && level > tabu_level + 2 && limit_of(gaps) > limits_.hopeless_gap * dual.scale()) {
+      if (large && level > tabu_level + 2 && level > fruitful && limit_of(gaps) > limits_.hopeless_gap * dual.scale()) {
         tabu(limits_.moves, 2);
         return closed();
       }

@@ -19,6 +19,8 @@ class LocalSearch {
   void greedy();
   // Best move after best move until none pays.
   void descend();
+  // Takes over from another matching whatever pays.
+  void fuse(const std::vector<int>& other);
   // Tabu search: `moves` moves, each the best that is not tabu. Ends early when the best value reaches `goal`.
   // Keeps the best matching found since start() in best(). Returns the number of moves made.
   std::int64_t tabu(std::int64_t moves, std::uint64_t seed, double goal);

@@ -141,6 +141,25 @@ TEST_CASE("local search keeps its value") {
   }
 }
 
+TEST_CASE("fusion of two matchings: a matching, no worse than the start") {
+  for (int seed = 0; seed < 30; ++seed) {
+    const Problem p = random_problem(7, 6, 600 + seed, 0.7);
+    LocalSearch search(p);
+    search.start(std::vector<int>(7, -1));
+    search.tabu(20, seed, -inf);
+    const std::vector<int> other = search.assignment();
+    search.start(std::vector<int>(7, -1));
+    search.tabu(35, 1000 + seed, -inf);
+    const double before = search.value();
+    search.start(search.assignment());
+    search.fuse(other);
+    CHECK(search.value() <= before + 1e-12);
+    CHECK(search.value() == doctest::Approx(p.evaluate(search.assignment())));
+    std::vector<int> used(p.n2, 0);
+    for (const int j : search.assignment()) CHECK((j < 0 || ++used[j] == 1));
+  }
+}
+
 TEST_CASE("star bound: every split is a bound, passes keep the optimum and never lower the bound") {
   for (int seed = 0; seed < 60; ++seed) {
     const Problem p = random_problem(4, 5, 300 + seed, seed % 3 ? 0.7 : 1.1);
