@@ -94,14 +94,29 @@ class BestSolver {
   void descend_from(const std::vector<int>& assignment) {
     search_.start(assignment);
     search_.descend();
-    if (best_.value < 0 && search_.best() != best_.assignment) search_.fuse(best_.assignment);
+    fuse_and_take();
+  }
+
+  void fuse_and_take() {
+    if (best_.value < 0 && search_.best() != best_.assignment) {
+      const std::vector<int> found = search_.best();
+      search_.start(found);
+      search_.fuse(best_.assignment);
+    }
     take();
   }
 
-  void tabu(std::int64_t moves, std::uint64_t seed) {
-    search_.start(best_.assignment);
+  void tabu(const std::vector<int>& start, std::int64_t moves, std::uint64_t seed) {
+    search_.start(start);
     search_.tabu(moves, seed, bound_);
-    take();
+    fuse_and_take();
+  }
+
+  // Tabu searches that start apart: at the incumbent, then twice at the last matching that the dual proposed.
+  bool last_search() {
+    tabu(best_.assignment, limits_.moves / 3, 2);
+    for (std::uint64_t seed = 3; seed < 5 && !closed(); ++seed) tabu(lap_.match, limits_.moves / 3, seed);
+    return closed();
   }
 
   // True when the incumbent is proved to be optimal.
@@ -141,7 +156,8 @@ class BestSolver {
          ++level, temperature *= cooling) {
       const double before = best_.value;
       if (level == tabu_level) {
-        tabu(std::min(limits_.first_moves * std::min(problem_.n1, problem_.n2), first_scans / problem_.size()), 1);
+        const std::int64_t moves = limits_.first_moves * std::min(problem_.n1, problem_.n2);
+        tabu(best_.assignment, std::min(moves, first_scans / problem_.size()), 1);
         if (closed()) return true;
       }
       if (refine(dual, temperature, limits_.sweeps, best_, budget_)) return true;
@@ -153,15 +169,13 @@ class BestSolver {
       gaps[1] = gaps[2];
       gaps[2] = best_.value - bound_;
       if (large && level > tabu_level + 2 && level > fruitful && limit_of(gaps) > limits_.hopeless_gap * dual.scale()) {
-        tabu(limits_.moves, 2);
-        return closed();
+        return last_search();
       }
     }
     budget_.used = 0;
     budget_.limit = limits_.branch_work;
     if (budget_.limit >= least_tree * dual.sweep_work() && branch(dual, search_, best_, budget_)) return true;
-    tabu(limits_.moves, 2);
-    return closed();
+    return last_search();
   }
 
   const Problem& problem_;
