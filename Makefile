@@ -32,7 +32,7 @@ SNAKEMAKE = exec 9>.venv/.at_work; if command -v flock >/dev/null; then \
 	  [ -z "$$(ls -A .snakemake/locks 2>/dev/null)" ] || snakemake --unlock >/dev/null 2>&1; fi; \
 	snakemake 9>&-
 
-.PHONY: all setup test willow lab clean help
+.PHONY: all setup test test-sanitize willow lab clean help
 
 all: setup ## set up, then make the tables, figures and notebooks of the demo budget
 	@echo "== Making tables, figures and notebooks: snakemake --cores all"
@@ -92,6 +92,12 @@ test: setup $(SPLINE) doctest ## set up, then run every test
 	@echo "== Tests of the module, the solver (C++ too), the notebooks and the workflow"
 	@python -m pytest -n 2 --dist worksteal
 
+test-sanitize: doctest ## the C++ unit tests of the solver under AddressSanitizer and UndefinedBehaviorSanitizer
+	@cmake -S solver_src -B build/sanitize -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBBGM_SOLVER_PYTHON=OFF -DBBGM_SOLVER_TESTS=ON \
+	  -DBBGM_SOLVER_SANITIZE=ON
+	@cmake --build build/sanitize
+	@ctest --test-dir build/sanitize --output-on-failure --no-tests=error
+
 willow: setup ## five seeds on the real Willow images, their table and figures; needs BBGM_DATA and BBGM_WEIGHTS
 	@echo "== Willow: five seeds, the table, figures and notebooks: about 10 minutes on 2 cores"
 	@$(SNAKEMAKE) --cores all --config budget=willow
@@ -103,4 +109,4 @@ clean: ## remove the environment and what was built; results/, figures/ and cach
 	rm -rf .venv .snakemake build solver_src/build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 help: ## show this
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile
