@@ -32,7 +32,7 @@ SNAKEMAKE = exec 9>.venv/.at_work; if command -v flock >/dev/null; then \
 	  [ -z "$$(ls -A .snakemake/locks 2>/dev/null)" ] || snakemake --unlock >/dev/null 2>&1; fi; \
 	snakemake 9>&-
 
-.PHONY: all setup test test-sanitize willow lab clean help
+.PHONY: all setup test test-sanitize fuzz willow lab clean help
 
 all: setup ## set up, then make the tables, figures and notebooks of the demo budget
 	@echo "== Making tables, figures and notebooks: snakemake --cores all"
@@ -97,6 +97,18 @@ test-sanitize: doctest ## the C++ unit tests of the solver under AddressSanitize
 	  -DBBGM_SOLVER_SANITIZE=ON
 	@cmake --build build/sanitize
 	@ctest --test-dir build/sanitize --output-on-failure --no-tests=error
+
+FUZZ_SECONDS ?= 60
+FUZZ := build/fuzz
+# clang carries libFuzzer; elsewhere, cmake says what to install, and the solver is not fuzzed.
+fuzz: setup ## fuzz solve (needs clang), then read_dd, for FUZZ_SECONDS=60 each
+	@cmake -S solver_src -B $(FUZZ) -DCMAKE_CXX_COMPILER=$$(command -v clang++ || command -v "$${CXX:-c++}") \
+	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBBGM_SOLVER_PYTHON=OFF -DBBGM_SOLVER_FUZZ=ON
+	@cmake --build $(FUZZ)
+	@mkdir -p $(FUZZ)/solve $(FUZZ)/read_dd
+	@if [[ -x $(FUZZ)/gm_fuzz ]]; then $(FUZZ)/gm_fuzz $(FUZZ)/solve -max_total_time=$(FUZZ_SECONDS) -max_len=600 -len_control=0 \
+	  -timeout=60 -artifact_prefix=$(FUZZ)/solve-; fi
+	@python solver_src/tests/fuzz_read_dd.py $(FUZZ_SECONDS) $(FUZZ)/read_dd
 
 willow: setup ## five seeds on the real Willow images, their table and figures; needs BBGM_DATA and BBGM_WEIGHTS
 	@echo "== Willow: five seeds, the table, figures and notebooks: about 10 minutes on 2 cores"

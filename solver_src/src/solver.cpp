@@ -39,6 +39,19 @@ Problem scaled(const Problem& p, int exponent) {
   return Problem(p.n1, p.n2, p.left, p.right, std::move(cost), std::move(terms));
 }
 
+int count_matches(const std::vector<int>& match) {
+  return static_cast<int>(std::count_if(match.begin(), match.end(), [](int j) { return j >= 0; }));
+}
+
+// Cheapest matching where each assignment has this cost and terms have none.
+std::vector<int> linear_matching(const Problem& p, const std::vector<double>& cost) {
+  std::vector<double> table(static_cast<std::size_t>(p.n1) * p.n2, std::numeric_limits<double>::infinity());
+  for (int a = 0; a < p.size(); ++a) table[static_cast<std::size_t>(p.left[a]) * p.n2 + p.right[a]] = cost[a];
+  LapResult lap;
+  solve_lap(p.n1, p.n2, table.data(), lap);
+  return lap.match;
+}
+
 Result solve_partial(const Problem& problem, const Options& options) {
   return options.method == Method::dual ? solve_dual(problem, options) : solve_best(problem, options);
 }
@@ -49,13 +62,7 @@ double gap_tolerance(const Problem& problem, const Options& options, double obje
   return options.tolerance * std::max(std::fabs(objective), problem.largest_cost);
 }
 
-int largest_matching(const Problem& p) {
-  std::vector<double> cost(static_cast<std::size_t>(p.n1) * p.n2, std::numeric_limits<double>::infinity());
-  for (int a = 0; a < p.size(); ++a) cost[static_cast<std::size_t>(p.left[a]) * p.n2 + p.right[a]] = -1;
-  LapResult lap;
-  solve_lap(p.n1, p.n2, cost.data(), lap);
-  return static_cast<int>(std::count_if(lap.match.begin(), lap.match.end(), [](int j) { return j >= 0; }));
-}
+int largest_matching(const Problem& p) { return count_matches(linear_matching(p, std::vector<double>(p.size(), -1.0))); }
 
 Result solve(const Problem& problem, const Options& options) {
   // Far from 1, squares and reciprocals of costs leave the range of a double: scale by a power of two, which is exact.
@@ -78,6 +85,10 @@ Result solve(const Problem& problem, const Options& options) {
   // The tolerance is relative to the costs that were given, not to the reward.
   inner.tolerance = std::max(1e-14, options.tolerance * problem.largest_cost / std::max(shifted.largest_cost, 1e-300));
   Result result = solve_partial(shifted, inner);
+  if (count_matches(result.assignment) < count) {  // method dual before its first rounding
+    result.assignment = linear_matching(shifted, shifted.cost);
+    result.optimal = false;
+  }
   result.lower_bound += reward * count;
   result.objective = problem.evaluate(result.assignment);
   result.lower_bound = std::min(result.lower_bound, result.objective);

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "coupled.hpp"
+#include "fuzz_problem.hpp"
 #include "lap.hpp"
 #include "search.hpp"
 #include "solver.hpp"
@@ -255,6 +256,27 @@ TEST_CASE("full: as many matches as possible") {
     CHECK(result.objective == doctest::Approx(best).epsilon(1e-9));
     CHECK(result.optimal);
   }
+}
+
+TEST_CASE("what the fuzz target checks, on random bytes") {
+  Random random{11};
+  for (int trial = 0; trial < 200; ++trial) {
+    std::vector<std::uint8_t> bytes(20 + 2 * trial);
+    for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(128 + 128 * random());
+    CHECK(fuzz::check(bytes.data(), bytes.size()) == "");
+  }
+}
+
+TEST_CASE("full: dual that never rounds is full too") {
+  const Problem p = random_problem(3, 4, 1, 1);
+  Options options;
+  options.method = Method::dual;
+  options.full = true;
+  options.max_iterations = 0;
+  const Result result = solve(p, options);
+  CHECK(std::count(result.assignment.begin(), result.assignment.end(), -1) == 0);
+  CHECK(!result.optimal);
+  CHECK(result.objective == p.evaluate(result.assignment));
 }
 
 TEST_CASE("batch: the same results for any number of threads") {

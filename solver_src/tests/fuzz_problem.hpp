@@ -1,0 +1,169 @@
+// Bytes -> a small problem and options -> what every result must satisfy. Used by the fuzz target and the unit tests.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "solver.hpp"
+
+namespace gm::fuzz {
+
+// Reads bytes, zeros after the last one.
+struct Bytes {
+  const std::uint8_t* at;
+  std::size_t left;
+  int next() { return left ? (--left, *at++) : 0; }
+};
+
+// Costs of one kind: small integers (ties everywhere), fractions, or magnitudes that change from cost to cost.
+struct Costs {
+  int kind, exponent;
+  double operator()(Bytes& bytes) const {
+    const double c = bytes.next() - 128;
+    if (kind == 0) return std::round(c / 50);
+    if (kind == 1) return std::ldexp(c + bytes.next() / 256.0, exponent);
+    return std::ldexp(c, bytes.next() % 81 - 40);  // 1e-12 to 1e12 in one problem
+  }
+};
+
+inline Problem read_dense(Bytes& bytes, int n1, int n2, const Costs& costs) {
+  std::vector<double> unary, quadratic;
+  std::vector<std::int64_t> edges[2];
+  const int nodes[2] = {n1, n2};
+  for (int side = 0; side < 2; ++side)
+    for (int s = 0; s < nodes[side]; ++s)
+      for (int t = 0; t < nodes[side]; ++t)
+        if (s != t && edges[side].size() < 24 && bytes.next() % 3 == 0) edges[side].insert(edges[side].end(), {s, t});
+  const int e1 = static_cast<int>(edges[0].size()) / 2, e2 = static_cast<int>(edges[1].size()) / 2;
+  for (int k = 0; k < n1 * n2; ++k) unary.push_back(costs(bytes));
+  for (int k = 0; k < e1 * e2; ++k) quadratic.push_back(costs(bytes));
+  return from_dense(n1, n2, unary.data(), e1, edges[0].data(), e2, edges[1].data(), quadratic.data(), nullptr);
+}
+
+inline Problem read_sparse(Bytes& bytes, int n1, int n2, const Costs& costs) {
+  std::vector<int> left, right;
+  std::vector<double> cost;
+  const int forbidden = bytes.next();  // of 256
+  for (int i = 0; i < n1; ++i)
+    for (int j = 0; j < n2; ++j) {
+      if (bytes.next() < forbidden) continue;
+      left.push_back(i);
+      right.push_back(j);
+      cost.push_back(costs(bytes));
+    }
+  std::vector<Term> terms;
+  const int n = static_cast<int>(cost.size());
+  for (int k = 0; n > 0 && k < 400 && bytes.left > 0; ++k) {
+    const int a = bytes.next() % n, b = bytes.next() % n;
+    const double c = costs(bytes);
+    if (left[a] != left[b] && right[a] != right[b]) terms.push_back({a, b, c});
+  }
+  return Problem(n1, n2, left, right, cost, merge_terms(terms));
+}
+
+// Cheapest matching by trying all; of as many nodes as possible where `full`.
+struct Exhaustive {
+  const Problem& p;
+  int count;  // of matches, -1 for any
+  std::vector<int> match = std::vector<int>(p.n1, -1);
+  std::vector<char> used = std::vector<char>(p.n2, 0);
+  double best = std::numeric_limits<double>::infinity();
+  void next(int i = 0, int matched = 0) {
+    if (i == p.n1) {
+      if (count < 0 || matched == count) best = std::min(best, p.evaluate(match));
+      return;
+    }
+    next(i + 1, matched);
+    for (int a = p.row_start[i]; a < p.row_start[i + 1]; ++a) {
+      if (used[p.right[a]]) continue;
+      used[p.right[a]] = 1;
+      match[i] = p.right[a];
+      next(i + 1, matched + 1);
+      match[i] = -1;
+      used[p.right[a]] = 0;
+    }
+  }
+};
+
+// What `r` breaks, "" if nothing. `optimum` is NaN where it is not known.
+inline std::string broken(const Problem& p, const Options& options, const Result& r, double optimum) {
+  if (r.assignment.size() != static_cast<std::size_t>(p.n1)) return "length of the assignment";
+  std::vector<char> used(p.n2, 0);
+  int matched = 0;
+  for (int i = 0; i < p.n1; ++i) {
+    const int j = r.assignment[i];
+    if (j == -1) continue;
+    if (j < 0 || j >= p.n2) return "node out of range";
+    if (p.find(i, j) < 0) return "forbidden match";
+    if (used[j]++) return "node matched twice";
+    ++matched;
+  }
+  if (r.objective != p.evaluate(r.assignment)) return "objective is not the cost of the assignment";
+  if (!std::isfinite(r.lower_bound)) return "bound is not finite";
+  if (r.lower_bound > r.objective) return "bound above the objective";
+  // The reward of `full` is counted once a match: what is closed is relative to that.
+  const double closed = gap_tolerance(p, options, r.objective) * (options.full ? 2 * p.n1 + 2 : 1);
+  const double rounding = 1e-12 * (p.magnitude() + p.largest_cost) * (options.full ? 2 * p.n1 + 2 : 1);
+  if (r.optimal && r.objective - r.lower_bound > closed + rounding) return "a proof with a gap";
+  if (!options.full && r.objective > 0) return "worse than the empty matching";
+  if (options.full && matched != largest_matching(p)) return "not full";
+  if (r.lower_bound > optimum + closed + rounding) return "bound above the optimum";
+  if (r.objective < optimum - rounding) return "below the optimum";
+  if (r.optimal && r.objective > optimum + closed + rounding) return "a proof of what is not optimal";
+  return "";
+}
+
+inline std::string describe(const Problem& p, const Options& o, const Result& r, double optimum) {
+  char text[400];
+  std::snprintf(text, sizeof text,
+                ": method %d effort %d full %d iterations %d, %d x %d, %d assignments, %zu terms; objective %.17g "
+                "bound %.17g optimal %d; optimum %.17g, largest cost %g",
+                static_cast<int>(o.method), static_cast<int>(o.effort), o.full, o.max_iterations, p.n1, p.n2, p.size(),
+                p.terms.size(), r.objective, r.lower_bound, r.optimal, optimum, p.largest_cost);
+  return text;
+}
+
+// Solves the problem that the bytes describe by both methods, all efforts, full and not. "" or what is broken.
+inline std::string check(const std::uint8_t* data, std::size_t size) {
+  Bytes bytes{data, size};
+  const int shape = bytes.next(), kind = bytes.next();
+  int n1 = shape % 6, n2 = shape / 6 % 6;
+  if (shape >= 216) n1 = 1 + shape % 3, n2 = 30;
+  if (shape >= 236) n1 = n2 = 6 + shape % 4;
+  static const int exponents[] = {0, 40, -40, 340, -340, 120, -120, 480};
+  const Costs costs{kind % 3, exponents[kind / 3 % 8]};
+  const Problem p = kind >= 192 ? read_dense(bytes, n1, n2, costs) : read_sparse(bytes, n1, n2, costs);
+  const bool small = n1 <= 5 && n2 <= 5;
+  for (const bool full : {false, true}) {
+    double optimum = std::numeric_limits<double>::quiet_NaN();
+    if (small) {
+      Exhaustive all{p, full ? largest_matching(p) : -1};
+      all.next();
+      optimum = all.best;
+    }
+    for (int run = 0; run < 5; ++run) {
+      Options options;
+      options.full = full;
+      if (run < 3) {
+        if (run == 2 && !small) continue;  // its limits are far too wide for a fuzzer
+        options.effort = static_cast<Effort>(run);
+      } else {
+        options.method = Method::dual;
+        options.max_iterations = run == 3 ? 30 : kind % 4;
+        options.round_every = 1 + kind % 7;
+      }
+      const Result r = solve(p, options);
+      const std::string what = broken(p, options, r, optimum);
+      if (!what.empty()) return what + describe(p, options, r, optimum);
+    }
+  }
+  return "";
+}
+
+}  // namespace gm::fuzz
