@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "table_sums.hpp"
 #include "vec.hpp"
 
 namespace gm {
@@ -104,26 +105,10 @@ GM_CLONES void CoupledDual::star(Side& s, int node) {
   for (const Incident& e : incident) {
     const Table& table = s.tables[e.table];
     const double* w = s.weight.data() + table.start;
-    if (e.as_row) {
-      for (int r = 0; r < labels; ++r, w += table.width) {
-        vec::Four total{}, y;
-        for (int c = 0; c < table.width; c += 4) {
-          vec::load(w + c, y);
-          total += y;
-        }
-        sums[r] = vec::sum(total);
-      }
-      for (int r = labels; r < width; ++r) sums[r] = 0;
-    } else {
-      for (int c = 0; c < width; c += 4) {
-        vec::Four total{}, y;
-        for (int r = 0; r < table.rows; ++r) {
-          vec::load(w + static_cast<std::size_t>(r) * table.width + c, y);
-          total += y;
-        }
-        vec::store(sums + c, total);
-      }
-    }
+    if (e.as_row)
+      sum_rows(w, labels, table.width, sums);
+    else
+      sum_columns(w, table.rows, table.width, sums);
     sums += width;
   }
   // factors[l] of each table: average / its own marginal; log factors are remembered in `move`.
@@ -164,21 +149,7 @@ GM_CLONES void CoupledDual::star(Side& s, int node) {
   for (const Incident& e : incident) {
     const Table& table = s.tables[e.table];
     double* w = s.weight.data() + table.start;
-    vec::Four total{};
-    for (int r = 0; r < table.rows; ++r, w += table.width)
-      for (int c = 0; c < table.width; c += 4) {
-        vec::Four y, g;
-        vec::load(w + c, y);
-        if (e.as_row) {
-          y = y * f[r];
-        } else {
-          vec::load(f + c, g);
-          y = y * g;
-        }
-        total += y;
-        vec::store(w + c, y);
-      }
-    s.total[e.table] = vec::sum(total);
+    s.total[e.table] = e.as_row ? scale_rows(w, table.rows, table.width, f) : scale_columns(w, table.rows, table.width, f);
     f += width;
   }
 }
