@@ -151,26 +151,32 @@ class BestSolver {
     const double cooling = tree ? limits_.cooling : std::min(limits_.cooling, cooling_without_tree);
     const bool large = std::min(problem_.n1, problem_.n2) > 8;  // below, branching ends whatever the gap
     double gaps[3] = {inf, inf, inf};  // after the last three levels
-    int fruitful = 0;  // last level that improved the incumbent: more follow, up to twice as many
+    bool searched = false;
+    int fruitful = -1;  // last level that improved the incumbent: more follow, up to twice as many
     for (int level = 0; level < limits_.levels || (level < 2 * limits_.levels && level < fruitful + 3);
          ++level, temperature *= cooling) {
       const double before = best_.value;
-      if (level == tabu_level) {
+      if (level >= tabu_level && !searched) {
+        searched = true;
         const std::int64_t moves = limits_.first_moves * std::min(problem_.n1, problem_.n2);
         tabu(best_.assignment, std::min(moves, first_scans / problem_.size()), 1);
         if (closed()) return true;
       }
       if (refine(dual, temperature, limits_.sweeps, best_, budget_)) return true;
+      const bool risen = dual.last_bound() > bound_;
       bound_ = std::max(bound_, dual.last_bound());
       dual.rounding_costs(costs);
       round(costs);
       if (best_.value < before) fruitful = level;
+      if (!tree && !risen && fruitful < level) {  // too hot to bring anything: leave the next temperature out
+        ++level;
+        temperature *= cooling;
+      }
       gaps[0] = gaps[1];
       gaps[1] = gaps[2];
       gaps[2] = best_.value - bound_;
-      if (large && level > tabu_level + 2 && level > fruitful && limit_of(gaps) > limits_.hopeless_gap * dual.scale()) {
+      if (large && level > tabu_level + 2 && level > fruitful && limit_of(gaps) > limits_.hopeless_gap * dual.scale())
         return last_search();
-      }
     }
     budget_.used = 0;
     budget_.limit = limits_.branch_work;
