@@ -62,11 +62,14 @@ double gap_tolerance(const Problem& problem, const Options& options, double obje
   return options.tolerance * std::max(std::fabs(objective), problem.largest_cost);
 }
 
-int largest_matching(const Problem& p) { return count_matches(linear_matching(p, std::vector<double>(p.size(), -1.0))); }
+int largest_matching(const Problem& p) {
+  return count_matches(linear_matching(p, std::vector<double>(p.size(), -1.0)));
+}
 
 Result solve(const Problem& problem, const Options& options) {
-  // Far from 1, squares and reciprocals of costs leave the range of a double: scale by a power of two, which is exact.
-  if (problem.largest_cost > 0 && (problem.largest_cost < 1e-100 || problem.largest_cost > 1e100)) {
+  // Far above 1, squares of costs leave the range of a double; far below 1, the coupled dual loses digits beside its
+  // price of a forced node, which is at least 1, and proves too much. Scaling by a power of two is exact.
+  if (problem.largest_cost > 0 && (problem.largest_cost < 1e-3 || problem.largest_cost > 1e100)) {
     const int exponent = std::ilogb(problem.largest_cost);
     Result result = solve(scaled(problem, -exponent), options);
     result.objective = problem.evaluate(result.assignment);

@@ -267,6 +267,27 @@ TEST_CASE("what the fuzz target checks, on random bytes") {
   }
 }
 
+TEST_CASE("tiny and huge costs: the proofs of the problem with costs near 1") {
+  Random random{3};
+  for (int seed = 0; seed < 40; ++seed) {
+    const Problem p = random_problem(7, 7, 2000 + seed, 1);
+    std::vector<Term> terms;
+    for (const Term& t : p.terms)
+      if (random() > 0.4) terms.push_back(t);
+    const Problem sparse(7, 7, p.left, p.right, p.cost, terms);
+    const Result result = solve(sparse);
+    for (const int exponent : {-400, -60, -40, -12, 40, 400}) {
+      std::vector<double> cost(p.cost);
+      std::vector<Term> scaled(terms);
+      for (double& c : cost) c = std::ldexp(c, exponent);
+      for (Term& t : scaled) t.cost = std::ldexp(t.cost, exponent);
+      const Result other = solve(Problem(7, 7, p.left, p.right, cost, scaled));
+      CHECK(other.optimal == result.optimal);
+      CHECK(std::ldexp(other.objective, -exponent) == doctest::Approx(result.objective).epsilon(1e-9));
+    }
+  }
+}
+
 TEST_CASE("full: dual that never rounds is full too") {
   const Problem p = random_problem(3, 4, 1, 1);
   Options options;
