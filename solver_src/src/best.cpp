@@ -175,8 +175,8 @@ class BestSolver {
       gaps[0] = gaps[1];
       gaps[1] = gaps[2];
       gaps[2] = best_.value - bound_;
-      if (large && level > tabu_level + 2 && level > fruitful && limit_of(gaps) > limits_.hopeless_gap * dual.scale())
-        return last_search();
+      const bool hopeless = large && limit_of(gaps) > limits_.hopeless_gap * dual.scale();
+      if (hopeless && level > tabu_level + 2 && level > fruitful) return last_search();
     }
     budget_.used = 0;
     budget_.limit = limits_.branch_work;

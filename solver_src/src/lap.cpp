@@ -1,7 +1,6 @@
 #include "lap.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "vec.hpp"
@@ -138,8 +137,8 @@ void solve_lap(int n1, int n2, const double* cost, LapResult& result) {
     if (scratch->size() < static_cast<std::size_t>(width)) scratch->resize(width);
   if (width != n2) {
     result.padded.assign(static_cast<std::size_t>(n1) * width, inf);
-    for (int i = 0; i < n1; ++i)
-      std::copy_n(cost + static_cast<std::size_t>(i) * n2, n2, result.padded.data() + static_cast<std::size_t>(i) * width);
+    double* row = result.padded.data();
+    for (int i = 0; i < n1; ++i, cost += n2, row += width) std::copy_n(cost, n2, row);
     cost = result.padded.data();
   }
   augment_rows(n1, width, cost, result);

@@ -74,8 +74,8 @@ double StarBound::value(int a) {
   return p.cost[a] + star_lap_.value + rewards;
 }
 
-// A neighbour that must be matched and all of whose labels are in the star is matched in the star: a reward for that, in
-// the matrix. Returns the sum of the rewards, which the value of the star then lacks.
+// A neighbour that must be matched and all of whose labels are in the star is matched in the star: a reward for that,
+// in the matrix. Returns the sum of the rewards, which the value of the star then lacks.
 double StarBound::force(int a) {
   const Problem& p = problem_;
   const Star& star = stars_[a];

@@ -1,8 +1,8 @@
 // The cheap bound: each assignment's star of terms. Every term's cost is split between its two assignments; an
 // assignment costs its own part plus the least that its star can add, a small linear assignment between the neighbours
 // of its two nodes; a linear assignment over these values is a lower bound. A pass over the assignments moves what each
-// can spare to its partners' stars (Hahn and Grant 1998, on the terms that exist) and removes assignments that no better
-// matching uses: easy problems end here, and most others shrink.
+// can spare to its partners' stars (Hahn and Grant 1998, on the terms that exist) and removes assignments that no
+// better matching uses: easy problems end here, and most others shrink.
 #pragma once
 
 #include <vector>
