@@ -102,7 +102,7 @@ double CoupledDual::bound() {
     for (const double m : s.least) constant += m;
   }
   // Unmatched labels carry costs too: matching i saves its own. A node that must be matched saves "everything".
-  double forced = 1;
+  double forced = p.largest_cost > 0 ? p.largest_cost : 1;  // of the costs' order: a constant would swamp tiny ones
   for (const Side& s : side_)
     for (int i = 0; i < s.n; ++i)
       for (int l = 0; l < s.labels[i]; ++l)

@@ -67,8 +67,7 @@ int largest_matching(const Problem& p) {
 }
 
 Result solve(const Problem& problem, const Options& options) {
-  // Far above 1, squares of costs leave the range of a double; far below 1, the coupled dual loses digits beside its
-  // price of a forced node, which is at least 1, and proves too much. Scaling by a power of two is exact.
+  // Far from 1, squares of costs leave the range of a double. Scaling by a power of two is exact.
   if (problem.largest_cost > 0 && (problem.largest_cost < 1e-3 || problem.largest_cost > 1e100)) {
     const int exponent = std::ilogb(problem.largest_cost);
     Result result = solve(scaled(problem, -exponent), options);
