@@ -106,6 +106,7 @@ def _match(options: argparse.Namespace) -> None:
 def _table(options: argparse.Namespace) -> None:
     from bbgm.tables import make_table, write_table
 
-    print(make_table(options.table, options.budget))
-    for path in write_table(options.table, options.budget):
+    table = make_table(options.table, options.budget)
+    print(table)
+    for path in write_table(table):
         print(path)

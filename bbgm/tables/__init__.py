@@ -4,8 +4,8 @@
 shows and :func:`write_table` writes as CSV and LaTeX. A further table is one :class:`TableSpec` in ``specs.py``.
 """
 
-from bbgm.tables.build import make_table, table_paths, write_table
+from bbgm.tables.build import make_table, write_table
 from bbgm.tables.render import Table
 from bbgm.tables.specs import SPECS, TableSpec
 
-__all__ = ["SPECS", "Table", "TableSpec", "make_table", "table_paths", "write_table"]
+__all__ = ["SPECS", "Table", "TableSpec", "make_table", "write_table"]

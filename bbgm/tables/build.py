@@ -67,29 +67,17 @@ def make_table(
     )
 
 
-def table_paths(table: str, budget: str, results_root: Path | None = None) -> tuple[Path, Path]:
-    """Where :func:`write_table` writes: ``results/<budget>/tables/<table>.csv`` and ``.tex``."""
-    folder = (results_root or paths.results_root()) / budget / "tables"
-    return folder / f"{table}.csv", folder / f"{table}.tex"
-
-
-def write_table(
-    table: str,
-    budget: str,
-    results_root: Path | None = None,
-    *,
-    methods: Sequence[str] | None = None,
-    seeds: Sequence[int] | None = None,
-) -> tuple[Path, Path]:
-    """Build a table and write it as CSV and LaTeX; arguments and errors as :func:`make_table`.
+def write_table(table: Table, results_root: Path | None = None) -> tuple[Path, Path]:
+    """Write a table as ``results/<budget>/tables/<table>.csv`` and ``.tex``.
 
     Returns:
         Paths of the two files.
     """
-    made = make_table(table, budget, results_root, methods=methods, seeds=seeds)
-    csv, tex = table_paths(table, budget, results_root)
-    write_text(csv, made.to_csv())
-    write_text(tex, made.to_latex())
+    label, budget = table.frame[["table", "budget"]].iloc[0]
+    folder = (results_root or paths.results_root()) / budget / "tables"
+    csv, tex = folder / f"{label}.csv", folder / f"{label}.tex"
+    write_text(csv, table.to_csv())
+    write_text(tex, table.to_latex())
     return csv, tex
 
 

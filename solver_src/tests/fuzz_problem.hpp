@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "coupled.hpp"
+#include "problems.hpp"
 #include "solver.hpp"
 #include "star.hpp"
 
@@ -69,29 +70,16 @@ inline Problem read_sparse(Bytes& bytes, int n1, int n2, const Costs& costs) {
   return Problem(n1, n2, left, right, cost, merge_terms(terms));
 }
 
-// Cheapest matching by trying all; of as many nodes as possible where `full`.
-struct Exhaustive {
-  const Problem& p;
-  int count;  // of matches, -1 for any
-  std::vector<int> match = std::vector<int>(p.n1, -1);
-  std::vector<char> used = std::vector<char>(p.n2, 0);
+// Cost of the cheapest matching, by trying all; of as many nodes as possible where `full`.
+inline double cheapest(const Problem& p, bool full) {
+  const int count = full ? largest_matching(p) : 0;
   double best = std::numeric_limits<double>::infinity();
-  void next(int i = 0, int matched = 0) {
-    if (i == p.n1) {
-      if (count < 0 || matched == count) best = std::min(best, p.evaluate(match));
-      return;
-    }
-    next(i + 1, matched);
-    for (int a = p.row_start[i]; a < p.row_start[i + 1]; ++a) {
-      if (used[p.right[a]]) continue;
-      used[p.right[a]] = 1;
-      match[i] = p.right[a];
-      next(i + 1, matched + 1);
-      match[i] = -1;
-      used[p.right[a]] = 0;
-    }
-  }
-};
+  test::each_matching(p, [&](const std::vector<int>& match) {
+    if (!full || std::count_if(match.begin(), match.end(), [](int j) { return j >= 0; }) == count)
+      best = std::min(best, p.evaluate(match));
+  });
+  return best;
+}
 
 // What `r` breaks, "" if nothing. `optimum` is NaN where it is not known.
 inline std::string broken(const Problem& p, const Options& options, const Result& r, double optimum) {
@@ -141,9 +129,7 @@ inline std::string check_bounds(const Problem& p, double optimum) {
     star.pass(upper, pass % 2 == 0);
   }
   const Problem rest = star.remainder();
-  Exhaustive all{rest, -1};
-  all.next();
-  if (all.best > optimum + rounding) return "the star bound removed the optimum";
+  if (cheapest(rest, false) > optimum + rounding) return "the star bound removed the optimum";
   CoupledDual dual(p);
   double temperature = 0.3 * dual.scale();
   for (int level = 0; level < 6; ++level, temperature *= 0.4) {
@@ -176,11 +162,7 @@ inline std::string check(const std::uint8_t* data, std::size_t size) {
   const bool small = n1 <= 5 && n2 <= 5;
   for (const bool full : {false, true}) {
     double optimum = std::numeric_limits<double>::quiet_NaN();
-    if (small) {
-      Exhaustive all{p, full ? largest_matching(p) : -1};
-      all.next();
-      optimum = all.best;
-    }
+    if (small) optimum = cheapest(p, full);
     if (small && !full && !p.terms.empty() && p.largest_cost > 1e-3 && p.largest_cost < 1e100) {
       const std::string what = check_bounds(p, optimum);
       if (!what.empty()) return what;

@@ -1,76 +1,26 @@
-// Unit tests of the core. Build: cmake -S solver_src -B build/solver -DBBGM_SOLVER_PYTHON=OFF -DBBGM_SOLVER_TESTS=ON
+// Unit tests of the parts: arithmetic, linear assignment, local search, bounds.
+// Build: cmake -S solver_src -B build/solver -DBBGM_SOLVER_PYTHON=OFF -DBBGM_SOLVER_TESTS=ON
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 
 #include "coupled.hpp"
-#include "fuzz_problem.hpp"
 #include "lap.hpp"
+#include "problems.hpp"
 #include "search.hpp"
 #include "solver.hpp"
 #include "star.hpp"
 #include "vec.hpp"
 
 using namespace gm;
+using namespace gm::test;
 
 namespace {
 
 constexpr double inf = std::numeric_limits<double>::infinity();
-
-struct Random {
-  std::uint64_t state;
-  double operator()() {  // uniform in [-1, 1)
-    state = state * 6364136223846793005ull + 1442695040888963407ull;
-    return static_cast<double>(state >> 11) / 4503599627370496.0 - 1;
-  }
-};
-
-Problem random_problem(int n1, int n2, std::uint64_t seed, double density = 0.8) {
-  Random random{seed};
-  std::vector<int> left, right;
-  std::vector<double> cost;
-  for (int i = 0; i < n1; ++i)
-    for (int j = 0; j < n2; ++j) {
-      if (random() > 2 * density - 1) continue;
-      left.push_back(i);
-      right.push_back(j);
-      cost.push_back(random());
-    }
-  std::vector<Term> terms;
-  const int n = static_cast<int>(cost.size());
-  for (int a = 0; a < n; ++a)
-    for (int b = a + 1; b < n; ++b)
-      if (left[a] != left[b] && right[a] != right[b] && random() > 0.2) terms.push_back({a, b, random()});
-  return Problem(n1, n2, left, right, cost, merge_terms(terms));
-}
-
-// Calls f for every matching of allowed assignments.
-void each_matching(const Problem& p, const std::function<void(const std::vector<int>&)>& f) {
-  std::vector<int> match(p.n1, -1), used(p.n2, 0);
-  const std::function<void(int)> next = [&](int i) {
-    if (i == p.n1) return f(match);
-    next(i + 1);
-    for (int a = p.row_start[i]; a < p.row_start[i + 1]; ++a) {
-      if (used[p.right[a]]) continue;
-      used[p.right[a]] = 1;
-      match[i] = p.right[a];
-      next(i + 1);
-      match[i] = -1;
-      used[p.right[a]] = 0;
-    }
-  };
-  next(0);
-}
-
-double optimum(const Problem& p) {
-  double best = 0;
-  each_matching(p, [&](const std::vector<int>& match) { best = std::min(best, p.evaluate(match)); });
-  return best;
-}
 
 }  // namespace
 
@@ -218,100 +168,5 @@ TEST_CASE("coupled dual: every split is a bound, removal keeps what is better, c
         child.anneal(0.05 * child.scale(), 5);
         CHECK(child.bound() <= constrained + 1e-9);
       }
-  }
-}
-
-TEST_CASE("both methods: bound <= optimum <= value, and best proves it") {
-  for (int seed = 0; seed < 60; ++seed) {
-    const Problem p = random_problem(seed % 6, seed / 6 % 6, 500 + seed, 0.7);
-    const double best = optimum(p);
-    Options options;
-    const Result result = solve(p, options);
-    CHECK(result.optimal);
-    CHECK(result.objective == doctest::Approx(best).epsilon(1e-9));
-    options.method = Method::dual;
-    const Result dual = solve(p, options);
-    CHECK(dual.lower_bound <= best + 1e-9);
-    CHECK(dual.objective >= best - 1e-9);
-  }
-}
-
-TEST_CASE("full: as many matches as possible") {
-  for (int seed = 0; seed < 30; ++seed) {
-    const Problem p = random_problem(4, 4, 900 + seed, 0.5);
-    std::size_t most = 0;
-    double best = 0;
-    each_matching(p, [&](const std::vector<int>& match) {
-      const std::size_t count = match.size() - std::count(match.begin(), match.end(), -1);
-      const double value = p.evaluate(match);
-      if (count > most || (count == most && value < best)) {
-        most = count;
-        best = value;
-      }
-    });
-    Options options;
-    options.full = true;
-    const Result result = solve(p, options);
-    CHECK(static_cast<int>(most) == largest_matching(p));
-    CHECK(result.objective == doctest::Approx(best).epsilon(1e-9));
-    CHECK(result.optimal);
-  }
-}
-
-TEST_CASE("what the fuzz target checks, on random bytes") {
-  Random random{11};
-  for (int trial = 0; trial < 200; ++trial) {
-    std::vector<std::uint8_t> bytes(20 + 2 * trial);
-    for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(128 + 128 * random());
-    CHECK(fuzz::check(bytes.data(), bytes.size()) == "");
-  }
-}
-
-TEST_CASE("tiny and huge costs: the proofs of the problem with costs near 1") {
-  Random random{3};
-  for (int seed = 0; seed < 40; ++seed) {
-    const Problem p = random_problem(7, 7, 2000 + seed, 1);
-    std::vector<Term> terms;
-    for (const Term& t : p.terms)
-      if (random() > 0.4) terms.push_back(t);
-    const Problem sparse(7, 7, p.left, p.right, p.cost, terms);
-    const Result result = solve(sparse);
-    for (const int exponent : {-400, -60, -40, -12, 40, 400}) {
-      std::vector<double> cost(p.cost);
-      std::vector<Term> scaled(terms);
-      for (double& c : cost) c = std::ldexp(c, exponent);
-      for (Term& t : scaled) t.cost = std::ldexp(t.cost, exponent);
-      const Result other = solve(Problem(7, 7, p.left, p.right, cost, scaled));
-      CHECK(other.optimal == result.optimal);
-      CHECK(std::ldexp(other.objective, -exponent) == doctest::Approx(result.objective).epsilon(1e-9));
-    }
-  }
-}
-
-TEST_CASE("full: dual that never rounds is full too") {
-  const Problem p = random_problem(3, 4, 1, 1);
-  Options options;
-  options.method = Method::dual;
-  options.full = true;
-  options.max_iterations = 0;
-  const Result result = solve(p, options);
-  CHECK(std::count(result.assignment.begin(), result.assignment.end(), -1) == 0);
-  CHECK(!result.optimal);
-  CHECK(result.objective == p.evaluate(result.assignment));
-}
-
-TEST_CASE("batch: the same results for any number of threads") {
-  std::vector<Problem> problems;
-  for (int seed = 0; seed < 20; ++seed) problems.push_back(random_problem(3 + seed % 5, 6, seed));
-  std::vector<const Problem*> pointers;
-  for (const Problem& p : problems) pointers.push_back(&p);
-  const std::vector<Result> one = solve_batch(pointers, {}, 1);
-  for (const int threads : {0, 2, 3}) {
-    const std::vector<Result> many = solve_batch(pointers, {}, threads);
-    for (std::size_t k = 0; k < one.size(); ++k) {
-      CHECK(one[k].assignment == many[k].assignment);
-      CHECK(one[k].objective == many[k].objective);
-      CHECK(one[k].lower_bound == many[k].lower_bound);
-    }
   }
 }
