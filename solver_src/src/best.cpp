@@ -83,6 +83,10 @@ class BestSolver {
     best_.tolerance = gap_tolerance(problem_, options_, best_.value);
   }
 
+  void note() const {
+    if (options_.events) options_.events->push_back({budget_.sweeps, bound_, best_.assignment});
+  }
+
   bool closed() const { return bound_ >= best_.target(); }
 
   // Rounds costs by linear assignment, then descends.
@@ -124,17 +128,20 @@ class BestSolver {
     if (problem_.size() == 0) return true;
     StarBound star(problem_);
     bound_ = star.bound();
+    note();
     descend_from(star.match());
     if (closed()) return true;
     search_.start(std::vector<int>(problem_.n1, -1));
     search_.greedy();
     search_.descend();
     take();
+    note();
     if (closed()) return true;
     for (int pass = 0; pass < star_passes; ++pass) {
       const int removed = star.pass(best_.target(), pass % 2 == 0);
       bound_ = std::max(bound_, star.bound());
       if (pass < star_trial) descend_from(star.match());
+      note();
       if (closed() || star.size() == 0) return true;
       if (pass < star_trial ? removed == 0 && star.nearest() < promising[pass] : 64 * removed < star.size()) break;
     }
@@ -167,6 +174,7 @@ class BestSolver {
       bound_ = std::max(bound_, dual.last_bound());
       dual.rounding_costs(costs);
       round(costs);
+      note();
       if (best_.value < before) fruitful = level;
       if (!tree && !risen && fruitful < level) {  // too hot to bring anything: leave the next temperature out
         ++level;
@@ -181,6 +189,7 @@ class BestSolver {
     budget_.used = 0;
     budget_.limit = limits_.branch_work;
     if (budget_.limit >= least_tree * dual.sweep_work() && branch(dual, search_, best_, budget_)) return true;
+    note();
     return last_search();
   }
 

@@ -83,6 +83,17 @@ py::tuple to_python(const Result& r) {
   return py::make_tuple(assignment, r.objective, r.lower_bound, r.optimal, r.iterations, r.stop_reason);
 }
 
+py::array_t<double> to_table(const std::vector<gm::TracePoint>& points) {
+  py::array_t<double> out({static_cast<py::ssize_t>(points.size()), py::ssize_t{3}});
+  auto view = out.mutable_unchecked<2>();
+  for (std::size_t k = 0; k < points.size(); ++k) {
+    view(k, 0) = points[k].iterations;
+    view(k, 1) = points[k].lower_bound;
+    view(k, 2) = points[k].objective;
+  }
+  return out;
+}
+
 Options make_options(int method, int effort, bool full, int max_iterations, int round_every, double tolerance) {
   Options options;
   options.method = static_cast<gm::Method>(method);
@@ -173,6 +184,14 @@ Args:
       result = gm::solve(p, options);
     }
     return to_python(result);
+  });
+  m.def("trace", [](const Problem& p, const Options& options) {
+    std::vector<gm::TracePoint> points;
+    {
+      const py::gil_scoped_release release;
+      points = gm::trace(p, options);
+    }
+    return to_table(points);
   });
   m.def("solve_batch", [](const std::vector<const Problem*>& problems, const Options& options, int threads) {
     std::vector<Result> results;

@@ -231,6 +231,7 @@ Result solve_dual(const Problem& problem, const Options& options) {
     return result.objective - result.lower_bound <= gap_tolerance(problem, options, result.objective);
   };
   for (int k = 1; k <= options.max_iterations && !closed(); ++k) {
+    if (options.events) options.events->push_back({k - 1, result.lower_bound, result.assignment});
     const bool rounding = k == 1 || k % options.round_every == 0 || k == options.max_iterations;
     dual.iterate(rounding ? 0.5 : -1);
     result.iterations = k;

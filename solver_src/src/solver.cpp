@@ -14,11 +14,13 @@
 #include <sched.h>
 #endif
 
-#include "lap.hpp"
+#include "plain.hpp"
 
 namespace gm {
 
 namespace {
+
+constexpr double inf = std::numeric_limits<double>::infinity();
 
 int usable_cores() {
 #ifdef __linux__
@@ -31,27 +33,6 @@ int usable_cores() {
 // Estimated work, to start the large ones first.
 double weight(const Problem& p) { return static_cast<double>(p.terms.size()) * (p.n1 + p.n2) + p.size(); }
 
-Problem scaled(const Problem& p, int exponent) {
-  std::vector<double> cost(p.cost);
-  std::vector<Term> terms(p.terms);
-  for (double& c : cost) c = std::scalbn(c, exponent);
-  for (Term& t : terms) t.cost = std::scalbn(t.cost, exponent);
-  return Problem(p.n1, p.n2, p.left, p.right, std::move(cost), std::move(terms));
-}
-
-int count_matches(const std::vector<int>& match) {
-  return static_cast<int>(std::count_if(match.begin(), match.end(), [](int j) { return j >= 0; }));
-}
-
-// Cheapest matching where each assignment has this cost and terms have none.
-std::vector<int> linear_matching(const Problem& p, const std::vector<double>& cost) {
-  std::vector<double> table(static_cast<std::size_t>(p.n1) * p.n2, std::numeric_limits<double>::infinity());
-  for (int a = 0; a < p.size(); ++a) table[static_cast<std::size_t>(p.left[a]) * p.n2 + p.right[a]] = cost[a];
-  LapResult lap;
-  solve_lap(p.n1, p.n2, table.data(), lap);
-  return lap.match;
-}
-
 Result solve_partial(const Problem& problem, const Options& options) {
   return options.method == Method::dual ? solve_dual(problem, options) : solve_best(problem, options);
 }
@@ -59,42 +40,54 @@ Result solve_partial(const Problem& problem, const Options& options) {
 }  // namespace
 
 double gap_tolerance(const Problem& problem, const Options& options, double objective) {
-  return options.tolerance * std::max(std::fabs(objective), problem.largest_cost);
+  const double unit = options.unit < 0 ? problem.largest_cost : options.unit;
+  // The methods' values are off by least_gap: what they call closed is that much tighter.
+  const double stated = options.tolerance * std::max(std::fabs(objective + options.offset), unit);
+  return std::max(stated - options.least_gap, options.least_gap);
 }
 
-int largest_matching(const Problem& p) {
-  return count_matches(linear_matching(p, std::vector<double>(p.size(), -1.0)));
-}
+int largest_matching(const Problem& p) { return count_matches(linear_matching(p, std::vector<double>(p.size(), -1.0))); }
 
 Result solve(const Problem& problem, const Options& options) {
-  // Far from 1, squares of costs leave the range of a double. Scaling by a power of two is exact.
-  if (problem.largest_cost > 0 && (problem.largest_cost < 1e-3 || problem.largest_cost > 1e100)) {
-    const int exponent = std::ilogb(problem.largest_cost);
-    Result result = solve(scaled(problem, -exponent), options);
-    result.objective = problem.evaluate(result.assignment);
-    result.lower_bound = result.optimal ? result.objective : std::scalbn(result.lower_bound, exponent);
-    return result;
-  }
-  if (!options.full) return solve_partial(problem, options);
-  // Full: a reward for each match that no costs can outweigh, taken back afterwards.
-  const double reward = std::max(2 * problem.magnitude() * (1 + 1e-9), 1e-300);
-  const int count = largest_matching(problem);
-  std::vector<double> cost(problem.cost);
-  for (double& c : cost) c -= reward;
-  const Problem shifted(problem.n1, problem.n2, problem.left, problem.right, std::move(cost), problem.terms);
-  Options inner = options;
-  inner.full = false;
-  // The tolerance is relative to the costs that were given, not to the reward.
-  inner.tolerance = std::max(1e-14, options.tolerance * problem.largest_cost / std::max(shifted.largest_cost, 1e-300));
-  Result result = solve_partial(shifted, inner);
-  if (count_matches(result.assignment) < count) {  // method dual before its first rounding
-    result.assignment = linear_matching(shifted, shifted.cost);
+  if (!needs_plain(problem, options)) return solve_partial(problem, options);
+  const Plain plain(problem, options);
+  Result result = solve_partial(plain.problem, plain.inner(problem, options));
+  const bool met = result.lower_bound >= result.objective;
+  if (count_matches(result.assignment) < plain.matches) {  // method dual before its first rounding
+    result.assignment = linear_matching(plain.problem, plain.problem.cost);
     result.optimal = false;
   }
-  result.lower_bound += reward * count;
   result.objective = problem.evaluate(result.assignment);
-  result.lower_bound = std::min(result.lower_bound, result.objective);
+  result.lower_bound = std::min(plain.as_given(result.lower_bound) - plain.resolution, result.objective);
+  if (result.optimal) {
+    // A tolerance below the resolution is not reached; otherwise it is, up to the last bits of what is compared here.
+    const double stated = gap_tolerance(problem, options, result.objective);
+    result.optimal = 2 * plain.resolution <= stated;
+    if (result.optimal)
+      result.lower_bound = met ? result.objective : std::max(result.lower_bound, result.objective - stated);
+    else
+      result.stop_reason = "stalled";
+  }
+  if (options.events)
+    for (Event& event : *options.events) event.lower_bound = plain.as_given(event.lower_bound) - plain.resolution;
   return result;
+}
+
+std::vector<TracePoint> trace(const Problem& problem, Options options) {
+  std::vector<Event> events;
+  options.events = &events;
+  const Result result = solve(problem, options);
+  const int matches = options.full ? largest_matching(problem) : 0;
+  std::vector<TracePoint> points;
+  for (const Event& e : events)
+    points.push_back({e.iterations, e.lower_bound,
+                      count_matches(e.assignment) < matches ? inf : problem.evaluate(e.assignment)});
+  points.push_back({result.iterations, result.lower_bound, result.objective});
+  for (std::size_t k = points.size() - 1; k-- > 0;) {  // the last bits of sums need not be in order
+    points[k].lower_bound = std::min(points[k].lower_bound, points[k + 1].lower_bound);
+    points[k].objective = std::max(points[k].objective, points[k + 1].objective);
+  }
+  return points;
 }
 
 std::vector<Result> solve_batch(const std::vector<const Problem*>& problems, const Options& options, int threads) {

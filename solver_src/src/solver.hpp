@@ -11,6 +11,13 @@ namespace gm {
 enum class Method { best, dual };
 enum class Effort { fast, normal, thorough };
 
+// The bound and the incumbent at some point of a solve.
+struct Event {
+  int iterations;
+  double lower_bound;
+  std::vector<int> assignment;
+};
+
 struct Options {
   Method method = Method::best;
   Effort effort = Effort::normal;
@@ -18,6 +25,11 @@ struct Options {
   int max_iterations = 100;  // method dual: iterations
   int round_every = 10;      // method dual: iterations between roundings
   double tolerance = 1e-9;   // a gap below tolerance * max(|objective|, largest cost) is a proof
+  std::vector<Event>* events = nullptr;  // filled in the course of the solve
+  // Set by solve() for the methods: what the tolerance is relative to when they see other costs than were given.
+  double offset = 0;         // of the objective
+  double unit = -1;          // largest cost; negative: the problem's own
+  double least_gap = 0;      // what rounding leaves open anyway
 };
 
 struct Result {
@@ -30,6 +42,15 @@ struct Result {
 };
 
 Result solve(const Problem& problem, const Options& options = {});
+
+struct TracePoint {
+  int iterations;
+  double lower_bound, objective;  // objective: +inf before the first full matching, where options.full asks for one
+};
+
+// How a solve goes: a point after each step that may change the bound or the incumbent; the last one is the result.
+// Bounds never fall, objectives never rise.
+std::vector<TracePoint> trace(const Problem& problem, Options options = {});
 
 // threads = 0: as many as this process may use. The results do not depend on the number of threads.
 std::vector<Result> solve_batch(const std::vector<const Problem*>& problems, const Options& options, int threads);

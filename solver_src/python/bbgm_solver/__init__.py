@@ -8,7 +8,18 @@ array([0, 1], dtype=int32)
 
 from bbgm_solver._core import Problem
 from bbgm_solver.dd import read_dd, write_dd
-from bbgm_solver.solving import EFFORTS, METHODS, Result, evaluate, solve, solve_batch
+from bbgm_solver.solving import EFFORTS, METHODS, Result, evaluate, solve, solve_batch, trace
 
-__all__ = ["EFFORTS", "METHODS", "Problem", "Result", "evaluate", "read_dd", "solve", "solve_batch", "write_dd"]
+__all__ = [
+    "EFFORTS",
+    "METHODS",
+    "Problem",
+    "Result",
+    "evaluate",
+    "read_dd",
+    "solve",
+    "solve_batch",
+    "trace",
+    "write_dd",
+]
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""``solve``, ``solve_batch`` and ``evaluate``: options are checked here, the work is done in the compiled core."""
+"""``solve``, ``solve_batch``, ``trace`` and ``evaluate``: options are checked here, the work is done in the compiled core."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -140,6 +140,40 @@ def solve_batch(
 
         return [solve_exact(problem, full=full, tolerance=tolerance) for problem in problems]
     return [Result(*raw) for raw in _core.solve_batch(problems, options, threads)]
+
+
+def trace(
+    problem: Problem,
+    method: str = "best",
+    *,
+    effort: str = "default",
+    max_iterations: int = 100,
+    round_every: int = 10,
+    full: bool = False,
+    tolerance: float = 1e-9,
+) -> NDArray[np.float64]:
+    """How a solve goes: the bound and the objective after each of its steps.
+
+    Args:
+        problem, effort, max_iterations, round_every, full, tolerance: as for `solve`.
+        method: "dual", a row before the first iteration and after each; or "best", a row after each stage that may change
+            the bound or the incumbent (cheap bound, greedy start, each of its passes, each temperature of the coupled
+            dual, branch and bound) and one at the end. A problem that is solved at once has one row.
+
+    Returns:
+        (K, 3) float64, K >= 1: iterations of the dual so far, lower bound (never falls), objective of the incumbent (never
+        rises; the empty matching at first; +inf before the first full matching where full=True). The last row is the
+        result of `solve` with the same options.
+
+    Raises:
+        ValueError: as `solve`, and for method "exact", whose course HiGHS does not tell.
+        TypeError: as `solve`.
+    """
+    _check_problem("problem", problem)
+    options = _options(method, effort, full, max_iterations, round_every, tolerance)
+    if method == "exact":
+        raise ValueError('method "exact" cannot be traced, HiGHS tells its result only: use "best" or "dual"')
+    return _core.trace(problem, options)
 
 
 def evaluate(problem: Problem, assignment: ArrayLike) -> float:

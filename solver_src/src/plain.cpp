@@ -1,0 +1,67 @@
+#include "plain.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "lap.hpp"
+
+namespace gm {
+
+namespace {
+
+// Far from 1, squares of costs leave the range of a double.
+bool out_of_range(double cost) { return cost > 0 && (cost < 1e-3 || cost > 1e100); }
+
+}  // namespace
+
+int count_matches(const std::vector<int>& assignment) {
+  return static_cast<int>(std::count_if(assignment.begin(), assignment.end(), [](int j) { return j >= 0; }));
+}
+
+std::vector<int> linear_matching(const Problem& p, const std::vector<double>& cost) {
+  std::vector<double> table(static_cast<std::size_t>(p.n1) * p.n2, std::numeric_limits<double>::infinity());
+  for (int a = 0; a < p.size(); ++a) table[static_cast<std::size_t>(p.left[a]) * p.n2 + p.right[a]] = cost[a];
+  LapResult lap;
+  solve_lap(p.n1, p.n2, table.data(), lap);
+  return lap.match;
+}
+
+bool needs_plain(const Problem& problem, const Options& options) {
+  return options.full || out_of_range(problem.largest_cost);
+}
+
+Plain::Plain(const Problem& given, const Options& options)
+    : problem(given), exponent_(out_of_range(given.largest_cost) ? std::ilogb(given.largest_cost) : 0) {
+  if (exponent_ != 0) {  // scaling by a power of two is exact
+    std::vector<double> cost(given.cost);
+    std::vector<Term> terms(given.terms);
+    for (double& c : cost) c = std::scalbn(c, -exponent_);
+    for (Term& t : terms) t.cost = std::scalbn(t.cost, -exponent_);
+    problem = Problem(given.n1, given.n2, given.left, given.right, std::move(cost), std::move(terms));
+  }
+  if (!options.full) return;
+  // A reward for each match that no costs can outweigh.
+  const double reward = std::max(2 * problem.magnitude() * (1 + 1e-9), 1e-300);
+  matches = largest_matching(problem);
+  // Each of a matching's costs is rounded to the resolution of the reward, and so are the sums of the methods.
+  resolution = std::scalbn(8 * std::numeric_limits<double>::epsilon() * matches * reward, exponent_);
+  for (double& c : problem.cost) {
+    c -= reward;
+    problem.largest_cost = std::max(problem.largest_cost, std::fabs(c));
+  }
+  offset_ = std::scalbn(reward * matches, exponent_);
+}
+
+double Plain::as_given(double value) const { return std::scalbn(value, exponent_) + offset_; }
+
+Options Plain::inner(const Problem& given, const Options& options) const {
+  Options inner = options;
+  inner.full = false;
+  inner.offset = std::scalbn(offset_, -exponent_);
+  inner.unit = std::scalbn(given.largest_cost, -exponent_);
+  inner.least_gap = std::scalbn(resolution, -exponent_);
+  return inner;
+}
+
+}  // namespace gm
