@@ -41,8 +41,11 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def _ended_by_ctrl_c() -> Iterator[None]:
-    """Ctrl-C ends the process at once: the compiled solver does not see Python's interrupts. No file is open."""
+def _ended_by_ctrl_c(method: str) -> Iterator[None]:
+    """Ctrl-C ends the process at once where HiGHS works, which does not see Python's interrupts. No file is open."""
+    if method != "exact":
+        yield
+        return
     before = signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         yield
@@ -53,7 +56,7 @@ def _ended_by_ctrl_c() -> Iterator[None]:
 def _solve(options: argparse.Namespace) -> None:
     from bbgm.bench import solve_file
 
-    with _ended_by_ctrl_c():
+    with _ended_by_ctrl_c(options.method):
         record = solve_file(options.file, options.method, effort=options.effort)
     if options.json:
         print(json.dumps(record))
@@ -67,7 +70,7 @@ def _bench(options: argparse.Namespace) -> None:
     from bbgm.progress import progress
     from bbgm.results import write_json
 
-    with _ended_by_ctrl_c():
+    with _ended_by_ctrl_c(options.method):
         records = bench_solver(
             options.folder, options.method, effort=options.effort, progress=lambda paths: progress(paths, "instances")
         )

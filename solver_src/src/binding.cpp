@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "check.hpp"
+#include "signals.hpp"
 #include "solver.hpp"
 
 namespace py = pybind11;
@@ -177,28 +178,23 @@ Args:
     return p.evaluate(check::matching(assignment, p));
   });
   m.def("largest_matching", &gm::largest_matching);
-  m.def("solve", [](const Problem& p, const Options& options) {
-    Result result;
-    {
-      const py::gil_scoped_release release;
-      result = gm::solve(p, options);
-    }
-    return to_python(result);
+  m.def("solve", [](const Problem& p, Options options) {
+    return to_python(without_gil([&](const gm::GiveUp& give_up) {
+      options.give_up = &give_up;
+      return gm::solve(p, options);
+    }));
   });
-  m.def("trace", [](const Problem& p, const Options& options) {
-    std::vector<gm::TracePoint> points;
-    {
-      const py::gil_scoped_release release;
-      points = gm::trace(p, options);
-    }
-    return to_table(points);
+  m.def("trace", [](const Problem& p, Options options) {
+    return to_table(without_gil([&](const gm::GiveUp& give_up) {
+      options.give_up = &give_up;
+      return gm::trace(p, options);
+    }));
   });
-  m.def("solve_batch", [](const std::vector<const Problem*>& problems, const Options& options, int threads) {
-    std::vector<Result> results;
-    {
-      const py::gil_scoped_release release;
-      results = gm::solve_batch(problems, options, threads);
-    }
+  m.def("solve_batch", [](const std::vector<const Problem*>& problems, Options options, int threads) {
+    const std::vector<Result> results = without_gil([&](const gm::GiveUp& give_up) {
+      options.give_up = &give_up;
+      return gm::solve_batch(problems, options, threads);
+    });
     py::list out;
     for (const Result& r : results) out.append(to_python(r));
     return out;

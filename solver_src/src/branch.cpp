@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "poll.hpp"
+
 namespace gm {
 
 bool refine(CoupledDual& dual, double temperature, int sweeps, const Incumbent& best, Budget& budget) {
@@ -64,6 +66,7 @@ bool branch(const CoupledDual& node, LocalSearch& search, Incumbent& best, Budge
   share /= static_cast<double>(labels.size());
   for (const int label : labels) {
     if (budget.spent() || budget.hopeless()) return false;
+    poll(node.sweep_work());
     CoupledDual child(node);
     child.choose(i, label);
     child.compact();

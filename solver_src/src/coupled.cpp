@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "poll.hpp"
 #include "vec.hpp"
 
 namespace gm {
@@ -72,21 +73,27 @@ void CoupledDual::build_side(int which, const std::vector<int>& node, const std:
     term_table_[which][t] = table;
     term_at_[which][t] = s.tables[table].start + static_cast<std::size_t>(local[a]) * s.tables[table].width + local[b];
   }
+  const std::int64_t pass = static_cast<std::int64_t>(total);
+  poll(8 * static_cast<std::int64_t>(p.terms.size()));
   s.x.assign(total, inf);
+  poll(pass);
   s.weight.resize(total);
+  poll(pass);
   s.move.resize(moves);
   s.total.resize(s.tables.size());
   s.least.resize(s.tables.size());
   // No cost where there is no term, infinite where both labels are the same node of the other graph.
   const std::vector<int>& other = which == 0 ? p.right : p.left;
   const auto assignment = [&](int i, int label) { return which == 0 ? start[i] + label : p.col[start[i] + label]; };
-  for (const Table& table : s.tables)
+  for (const Table& table : s.tables) {
+    poll(8 * static_cast<std::int64_t>(table.rows) * table.width);
     for (int r = 0; r < table.rows; ++r)
       for (int c = 0; c < s.labels[table.column_node]; ++c) {
         const bool same = r + 1 < table.rows && c + 1 < s.labels[table.column_node] &&
                           other[assignment(table.row_node, r)] == other[assignment(table.column_node, c)];
         if (!same) s.x[table.start + static_cast<std::size_t>(r) * table.width + c] = 0;
       }
+  }
   for (std::size_t t = 0; t < p.terms.size(); ++t) s.x[term_at_[which][t]] = 0.5 * p.terms[t].cost;
   std::size_t most = 4;
   for (int i = 0; i < s.n; ++i) most = std::max(most, (s.incident[i].size() + 1) * vec::padded(s.labels[i]));
@@ -130,6 +137,7 @@ double CoupledDual::bound() {
 }
 
 GM_CLONES void CoupledDual::marginals(Side& s) {
+  poll(2 * static_cast<std::int64_t>(s.x.size()));
   std::fill(s.node_marginal.begin(), s.node_marginal.end(), 0.0);
   double* rows = buffer_.data();
   for (std::size_t e = 0; e < s.tables.size(); ++e) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "poll.hpp"
 #include "table_sums.hpp"
 #include "vec.hpp"
 
@@ -48,6 +49,7 @@ GM_CLONES void CoupledDual::start_level(Side& s, double temperature) {
     const double* x = s.x.data() + table.start;
     double* w = s.weight.data() + table.start;
     const std::size_t n = static_cast<std::size_t>(table.rows) * table.width;
+    poll(static_cast<std::int64_t>(2 * n));
     vec::Four least, y;
     vec::fill(inf, least);
     for (std::size_t k = 0; k < n; k += 4) {
@@ -76,6 +78,7 @@ GM_CLONES void CoupledDual::start_level(Side& s, double temperature) {
 }
 
 GM_CLONES void CoupledDual::finish_level(Side& s, double temperature) {
+  poll(static_cast<std::int64_t>(s.x.size()));
   for (const Table& table : s.tables) {
     double* x = s.x.data() + table.start;
     const double* row = s.move.data() + table.row_at;
@@ -101,6 +104,7 @@ GM_CLONES void CoupledDual::star(Side& s, int node) {
   if (incident.empty()) return;
   const int labels = s.labels[node];
   const int width = static_cast<int>(vec::padded(labels));
+  poll(static_cast<std::int64_t>(incident.size()) * width * width);
   double* sums = buffer_.data();
   for (const Incident& e : incident) {
     const Table& table = s.tables[e.table];
@@ -164,6 +168,7 @@ GM_CLONES void CoupledDual::tie_terms() {
   alignas(32) double a[block], b[block], za[block], zb[block], f[block];
   for (std::size_t begin = 0; begin < term_factor_.size(); begin += block) {
     const std::size_t n = std::min(block, term_factor_.size() - begin);
+    poll(16 * static_cast<std::int64_t>(n));
     const std::size_t *at0 = term_at_[0].data() + begin, *at1 = term_at_[1].data() + begin;
     const int *table0 = term_table_[0].data() + begin, *table1 = term_table_[1].data() + begin;
     for (std::size_t k = 0; k < n; ++k) {

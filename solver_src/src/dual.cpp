@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "lap.hpp"
+#include "poll.hpp"
 #include "solver.hpp"
 
 namespace gm {
@@ -142,6 +143,7 @@ class MessagePassing {
       later += e.as_row == forward;
     }
     if (later == 0) return;
+    poll(static_cast<std::int64_t>(x_.size()) / p_.n1);
     const int labels = at1_[i + 1] - at1_[i], earlier = static_cast<int>(incident_[i].size()) - later;
     // The linear part reads from this node as well: one target more than in SRMP.
     const double weight = share < 0 ? 1.0 / (1 + std::max(later, earlier)) : (1 - share) / (later + earlier);

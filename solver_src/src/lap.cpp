@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "poll.hpp"
 #include "vec.hpp"
 
 namespace gm {
@@ -103,6 +104,7 @@ GM_CLONES void augment_rows(int n1, int width, const double* cost, LapResult& re
       if (!(d < end)) break;
       j = place_of(d, open);
     }
+    if (width >= 256) poll(static_cast<std::int64_t>(reached.size()) * width);
     u[s] += end;
     for (const auto& [column, distance] : reached) {
       u[owner[column]] += end - distance;

@@ -3,7 +3,15 @@
 #include <algorithm>
 #include <limits>
 
+#include "poll.hpp"
+
 namespace gm {
+
+namespace {
+
+constexpr std::int64_t move_work = 8;  // of an assignment in the scan of all moves, as poll() counts
+
+}  // namespace
 
 // Pair costs in tables over the labels of two nodes of graph 1: looked up at every move.
 LocalSearch::LocalSearch(const Problem& p)
@@ -35,13 +43,16 @@ LocalSearch::LocalSearch(const Problem& p)
     }
     link_start_[i + 1] = static_cast<int>(links_.size());
   }
+  poll(4 * static_cast<std::int64_t>(p.terms.size()));
   table_.assign(total, 0.0);
+  poll(static_cast<std::int64_t>(total));
   for (std::size_t e = 0; e < links_.size(); ++e) links_[e].table = table_.data() + table_at_[e];
   for (const Term& t : p.terms) {  // the left node of t.a is below that of t.b, since assignments are sorted by it
     const Link& link = links_[link_of_[static_cast<std::size_t>(p.left[t.a]) * p.n1 + p.left[t.b]]];
     table_[static_cast<std::size_t>(link.table - table_.data()) +
            static_cast<std::size_t>(t.a - link.row) * link.width + (t.b - link.column)] = t.cost;
   }
+  poll(4 * static_cast<std::int64_t>(p.terms.size()));
 }
 
 void LocalSearch::insert(int a) {
@@ -93,6 +104,7 @@ void LocalSearch::greedy() {
         best = a;
       }
     if (best < 0) break;
+    poll(move_work * problem_.size());
     insert(best);
   }
   keep_if_best();
@@ -114,6 +126,7 @@ void LocalSearch::descend() {
   for (;;) {
     const Move move = best_move(false);
     if (!(move.delta < least)) break;
+    poll(move_work * problem_.size());
     apply(move);
   }
   keep_if_best();
@@ -135,6 +148,7 @@ std::int64_t LocalSearch::tabu(std::int64_t moves, std::uint64_t seed, double go
   std::vector<int> before;
   for (std::int64_t step = 0; step < moves; ++step) {
     if (best_value_ <= goal) return step;
+    poll(move_work * p.size());
     ++time_;
     const Move move = best_move(true);
     if (move.delta == std::numeric_limits<double>::infinity()) continue;  // all is tabu: time passes

@@ -1,18 +1,8 @@
 #include "solver.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <exception>
 #include <limits>
-#include <mutex>
-#include <numeric>
-#include <system_error>
-#include <thread>
-
-#ifdef __linux__
-#include <sched.h>
-#endif
 
 #include "plain.hpp"
 
@@ -21,17 +11,6 @@ namespace gm {
 namespace {
 
 constexpr double inf = std::numeric_limits<double>::infinity();
-
-int usable_cores() {
-#ifdef __linux__
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
-#endif
-  return std::max(1u, std::thread::hardware_concurrency());
-}
-
-// Estimated work, to start the large ones first.
-double weight(const Problem& p) { return static_cast<double>(p.terms.size()) * (p.n1 + p.n2) + p.size(); }
 
 Result solve_partial(const Problem& problem, const Options& options) {
   return options.method == Method::dual ? solve_dual(problem, options) : solve_best(problem, options);
@@ -49,6 +28,7 @@ double gap_tolerance(const Problem& problem, const Options& options, double obje
 int largest_matching(const Problem& p) { return count_matches(linear_matching(p, std::vector<double>(p.size(), -1.0))); }
 
 Result solve(const Problem& problem, const Options& options) {
+  const PollScope scope(options.give_up);
   if (!needs_plain(problem, options)) return solve_partial(problem, options);
   const Plain plain(problem, options);
   Result result = solve_partial(plain.problem, plain.inner(problem, options));
@@ -88,40 +68,6 @@ std::vector<TracePoint> trace(const Problem& problem, Options options) {
     points[k].objective = std::max(points[k].objective, points[k + 1].objective);
   }
   return points;
-}
-
-std::vector<Result> solve_batch(const std::vector<const Problem*>& problems, const Options& options, int threads) {
-  const int n = static_cast<int>(problems.size());
-  std::vector<Result> results(n);
-  std::vector<int> order(n);
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int s, int t) { return weight(*problems[s]) > weight(*problems[t]); });
-  std::atomic<int> next{0};
-  std::exception_ptr failure;
-  std::mutex failure_lock;
-  const auto work = [&] {
-    for (int k = next++; k < n; k = next++) {
-      try {
-        results[order[k]] = solve(*problems[order[k]], options);
-      } catch (...) {
-        const std::lock_guard<std::mutex> guard(failure_lock);
-        failure = std::current_exception();
-      }
-    }
-  };
-  const int n_threads = std::min(threads > 0 ? threads : usable_cores(), n);
-  std::vector<std::thread> pool;
-  pool.reserve(n_threads);
-  try {
-    for (int t = 1; t < n_threads; ++t) pool.emplace_back(work);
-  } catch (const std::system_error&) {
-    // No more threads are to be had: those that there are do the work.
-  }
-  work();
-  for (std::thread& t : pool) t.join();
-  if (failure) std::rethrow_exception(failure);
-  return results;
 }
 
 }  // namespace gm

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "poll.hpp"
 #include "problem.hpp"
 
 namespace gm {
@@ -25,6 +26,7 @@ struct Options {
   int max_iterations = 100;  // method dual: iterations
   int round_every = 10;      // method dual: iterations between roundings
   double tolerance = 1e-9;   // a gap below tolerance * max(|objective|, largest cost) is a proof
+  const GiveUp* give_up = nullptr;       // solve() throws Interrupted where it says so; see poll.hpp
   std::vector<Event>* events = nullptr;  // filled in the course of the solve
   // Set by solve() for the methods: what the tolerance is relative to when they see other costs than were given.
   double offset = 0;         // of the objective
@@ -53,6 +55,7 @@ struct TracePoint {
 std::vector<TracePoint> trace(const Problem& problem, Options options = {});
 
 // threads = 0: as many as this process may use. The results do not depend on the number of threads.
+// Only the calling thread asks options.give_up; options.events is for single solves.
 std::vector<Result> solve_batch(const std::vector<const Problem*>& problems, const Options& options, int threads);
 
 // The largest matching that the allowed assignments permit: its number of assignments.

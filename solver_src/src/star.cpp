@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "poll.hpp"
 #include "vec.hpp"
 
 namespace gm {
@@ -40,6 +41,7 @@ void StarBound::build_stars() {
     Star& star = stars_[a];
     star = {0, 0, 0, nodes_.size()};
     const int begin = p.adj_start[a], end = p.adj_start[a + 1];
+    poll(8 * (end - begin));
     for (int k = begin; k < end; ++k) {
       const int i = p.left[p.adj[k].a];
       if (k == begin || i != p.left[p.adj[k - 1].a]) {
@@ -67,6 +69,7 @@ double StarBound::value(int a) {
   const Star& star = stars_[a];
   const int begin = p.adj_start[a], end = p.adj_start[a + 1];
   if (begin == end) return p.cost[a];
+  poll(8 * (end - begin));
   matrix_.assign(static_cast<std::size_t>(star.rows) * star.width, inf);
   for (int k = begin; k < end; ++k) matrix_[cells_[k].row * star.width + cells_[k].column] = part_[k];
   const double rewards = any_forced_ ? force(a) : 0;

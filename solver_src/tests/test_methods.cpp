@@ -105,3 +105,31 @@ TEST_CASE("batch: the same results for any number of threads") {
     }
   }
 }
+
+TEST_CASE("who waits for a solve is asked; giving up ends it, anything else changes nothing") {
+  const Problem p = random_problem(16, 16, 5);
+  const std::vector<const Problem*> batch(4, &p);
+  for (const Method method : {Method::best, Method::dual})
+    for (const bool full : {false, true}) {
+      Options options;
+      options.method = method;
+      options.full = full;
+      options.max_iterations = 300;
+      const Result alone = solve(p, options);
+      int asked = 0, patience = 1 << 30;
+      const GiveUp give_up = [&] { return ++asked > patience; };
+      options.give_up = &give_up;
+      const Result watched = solve(p, options);
+      CHECK(asked > 5);
+      CHECK(watched.assignment == alone.assignment);
+      CHECK(watched.lower_bound == alone.lower_bound);
+      patience = asked / 2;
+      asked = 0;
+      CHECK_THROWS_AS(solve(p, options), Interrupted);
+      CHECK(asked == patience + 1);
+      for (const int threads : {1, 2}) {
+        asked = 0;
+        CHECK_THROWS_AS(solve_batch(batch, options, threads), Interrupted);
+      }
+    }
+}

@@ -1,4 +1,4 @@
-"""``solve``, ``solve_batch``, ``trace`` and ``evaluate``: options are checked here, the work is done in the compiled core."""
+"""``solve``, ``solve_batch``, ``trace``, ``evaluate``: options are checked here, the compiled core does the work."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -83,7 +83,8 @@ def solve(
 ) -> Result:
     """Finds a matching of small cost and a bound on the smallest.
 
-    The result depends on the problem and the options only: not on the machine, the threads or earlier calls.
+    The result depends on the problem and the options only: not on the machine, the threads or earlier calls. Ctrl-C
+    ends a solve of the main thread with KeyboardInterrupt (not in HiGHS, method "exact").
 
     Args:
         problem: the instance, costs minimised.
@@ -156,14 +157,14 @@ def trace(
 
     Args:
         problem, effort, max_iterations, round_every, full, tolerance: as for `solve`.
-        method: "dual", a row before the first iteration and after each; or "best", a row after each stage that may change
-            the bound or the incumbent (cheap bound, greedy start, each of its passes, each temperature of the coupled
-            dual, branch and bound) and one at the end. A problem that is solved at once has one row.
+        method: "dual", a row before the first iteration and after each; or "best", a row after each stage that may
+            change the bound or the incumbent (cheap bound, greedy start, each pass of the cheap bound, each temperature
+            of the coupled dual, branch and bound) and one at the end. A problem that is solved at once has one row.
 
     Returns:
-        (K, 3) float64, K >= 1: iterations of the dual so far, lower bound (never falls), objective of the incumbent (never
-        rises; the empty matching at first; +inf before the first full matching where full=True). The last row is the
-        result of `solve` with the same options.
+        (K, 3) float64, K >= 1: iterations of the dual so far, lower bound (never falls), objective of the incumbent
+        (never rises; of the empty matching at first; +inf before the first full matching where full=True). The last row
+        is the result of `solve` with the same options.
 
     Raises:
         ValueError: as `solve`, and for method "exact", whose course HiGHS does not tell.
