@@ -18,7 +18,8 @@ using gm::Problem;
 using gm::Result;
 
 Problem make_dense(const py::handle& unary, const py::handle& edges1, const py::handle& edges2,
-                   const py::handle& quadratic, const py::handle& allowed) {
+                   const py::handle& quadratic, const py::handle& allowed, const py::handle& unmatched1,
+                   const py::handle& unmatched2) {
   const Doubles u = check::costs(unary, "unary", 2);
   const int n1 = check::count(u.shape(0), "unary"), n2 = check::count(u.shape(1), "unary");
   const Integers e1 = check::edges(edges1, "edges1", n1), e2 = check::edges(edges2, "edges2", n2);
@@ -29,13 +30,18 @@ Problem make_dense(const py::handle& unary, const py::handle& edges1, const py::
     mask = check::mask(allowed, "allowed");
     check::shape(mask, "allowed", {n1, n2}, "(n1, n2)");
   }
+  std::vector<double> idle1 = check::unmatched(unmatched1, "unmatched1", "(n1,)", n1);
+  std::vector<double> idle2 = check::unmatched(unmatched2, "unmatched2", "(n2,)", n2);
   const py::gil_scoped_release release;
-  return gm::from_dense(n1, n2, u.data(), static_cast<int>(e1.shape(0)), e1.data(), static_cast<int>(e2.shape(0)),
-                        e2.data(), q.data(), allowed.is_none() ? nullptr : mask.data());
+  Problem p = gm::from_dense(n1, n2, u.data(), static_cast<int>(e1.shape(0)), e1.data(),
+                             static_cast<int>(e2.shape(0)), e2.data(), q.data(), allowed.is_none() ? nullptr : mask.data());
+  p.set_unmatched(std::move(idle1), std::move(idle2));
+  return p;
 }
 
 Problem make_sparse(std::int64_t n1, std::int64_t n2, const py::handle& assignments, const py::handle& costs,
-                    const py::handle& terms, const py::handle& term_costs) {
+                    const py::handle& terms, const py::handle& term_costs, const py::handle& unmatched1,
+                    const py::handle& unmatched2) {
   check::count(n1, "n1");
   check::count(n2, "n2");
   const Integers a = check::pairs(assignments, "assignments", n1, n2);
@@ -44,7 +50,10 @@ Problem make_sparse(std::int64_t n1, std::int64_t n2, const py::handle& assignme
   const Integers t = check::pairs(terms, "terms", a.shape(0), a.shape(0));
   const Doubles d = check::costs(term_costs, "term_costs", 1);
   check::shape(d, "term_costs", {t.shape(0)}, "(T,)");
-  return check::sparse(static_cast<int>(n1), static_cast<int>(n2), a, c, t, d);
+  Problem p = check::sparse(static_cast<int>(n1), static_cast<int>(n2), a, c, t, d);
+  p.set_unmatched(check::unmatched(unmatched1, "unmatched1", "(n1,)", p.n1),
+                  check::unmatched(unmatched2, "unmatched2", "(n2,)", p.n2));
+  return p;
 }
 
 template <class T, class F>
@@ -70,6 +79,18 @@ py::array_t<std::int64_t> terms_of(const Problem& p) {
 py::array_t<double> costs_of(const Problem& p) {
   return py::array_t<double>(static_cast<py::ssize_t>(p.cost.size()), p.cost.data());
 }
+
+py::array_t<double> unmatched_of(const std::vector<double>& costs, int n) {
+  py::array_t<double> out(n);
+  if (costs.empty())
+    std::fill_n(out.mutable_data(), n, 0.0);
+  else
+    std::copy(costs.begin(), costs.end(), out.mutable_data());
+  return out;
+}
+
+py::array_t<double> unmatched1_of(const Problem& p) { return unmatched_of(p.unmatched1, p.n1); }
+py::array_t<double> unmatched2_of(const Problem& p) { return unmatched_of(p.unmatched2, p.n2); }
 
 py::array_t<double> term_costs_of(const Problem& p) {
   py::array_t<double> out(static_cast<py::ssize_t>(p.terms.size()));
@@ -115,7 +136,7 @@ PYBIND11_MODULE(_core, m) {
       .def(py::init(&make_options), py::arg("method"), py::arg("effort"), py::arg("full"), py::arg("max_iterations"),
            py::arg("round_every"), py::arg("tolerance"));
 
-  py::class_<Problem>(m, "Problem", R"(A graph matching instance, costs minimised; any node may stay unmatched at cost 0.
+  py::class_<Problem>(m, "Problem", R"(A graph matching instance, costs minimised; any node may stay unmatched, at no cost unless one is given.
 
 Args:
     unary: (n1, n2) cost of matching node i of graph 1 to node j of graph 2, the paper's c^v.
@@ -124,6 +145,9 @@ Args:
     quadratic: (E1, E2) the paper's c^e; quadratic[e, f] is paid when edges1[e][0] is matched to edges2[f][0] and
         edges1[e][1] to edges2[f][1]. Entries of opposite directions add up.
     allowed: (n1, n2) bool, optional; False forbids a match.
+    unmatched1: (n1,) optional; unmatched1[i] is paid when node i of graph 1 stays unmatched. The empty matching then
+        costs the sum of unmatched1 and unmatched2.
+    unmatched2: (n2,) the same for graph 2.
 
 Costs may have any real dtype and strides; they are copied as float64.
 
@@ -131,9 +155,11 @@ Raises:
     ValueError: wrong shape, NaN or infinity, node out of range, duplicate edge, self-loop; names argument and position.
     TypeError: not a real number where a cost is expected, not an integer where a node is.)")
       .def(py::init(&make_dense), py::arg("unary"), py::arg("edges1"), py::arg("edges2"), py::arg("quadratic"),
-           py::kw_only(), py::arg("allowed") = py::none())
+           py::kw_only(), py::arg("allowed") = py::none(), py::arg("unmatched1") = py::none(),
+           py::arg("unmatched2") = py::none())
       .def_static("sparse", &make_sparse, py::arg("n1"), py::arg("n2"), py::arg("assignments"), py::arg("costs"),
-                  py::arg("terms"), py::arg("term_costs"),
+                  py::arg("terms"), py::arg("term_costs"), py::kw_only(), py::arg("unmatched1") = py::none(),
+                  py::arg("unmatched2") = py::none(),
                   R"(A problem given by its allowed assignments and pairwise terms, the content of a .dd file.
 
 Args:
@@ -142,19 +168,23 @@ Args:
     costs: (A,) their costs.
     terms: (T, 2) unordered pairs of rows of `assignments`; pairs that occur twice add up, pairs that share a node
         can never be paid and are left out.
-    term_costs: (T,) their costs.)")
+    term_costs: (T,) their costs.
+    unmatched1, unmatched2: (n1,), (n2,) optional costs of staying unmatched.)")
       .def_readonly("n1", &Problem::n1, "Nodes of graph 1.")
       .def_readonly("n2", &Problem::n2, "Nodes of graph 2.")
       .def_property_readonly("n_assignments", &Problem::size, "Allowed assignments, A.")
       .def_property_readonly("n_terms", [](const Problem& p) { return p.terms.size(); }, "Pairwise terms, T.")
       .def_property_readonly("assignments", &assignments_of, "(A, 2) int64 allowed pairs (i, j), sorted.")
-      .def_property_readonly("costs", &costs_of, "(A,) float64.")
+      .def_property_readonly("costs", &costs_of, "(A,) float64, as given.")
       .def_property_readonly("terms", &terms_of, "(T, 2) int64 unordered pairs of rows of `assignments`, sorted.")
       .def_property_readonly("term_costs", &term_costs_of, "(T,) float64.")
+      .def_property_readonly("unmatched1", &unmatched1_of, "(n1,) float64 cost of staying unmatched, zeros by default.")
+      .def_property_readonly("unmatched2", &unmatched2_of, "(n2,) float64.")
       .def("__repr__",
            [](const Problem& p) {
              return "Problem(n1=" + std::to_string(p.n1) + ", n2=" + std::to_string(p.n2) +
-                    ", n_assignments=" + std::to_string(p.size()) + ", n_terms=" + std::to_string(p.terms.size()) + ")";
+                    ", n_assignments=" + std::to_string(p.size()) + ", n_terms=" + std::to_string(p.terms.size()) +
+                    (p.unmatched1.empty() && p.unmatched2.empty() ? ")" : ", with costs of unmatched nodes)");
            })
       // Protocols 0 and 1 would make the instance in a way that ends the process.
       .def("__reduce_ex__",
@@ -163,10 +193,11 @@ Args:
            })
       .def(py::pickle(
           [](const Problem& p) {
-            return py::make_tuple(p.n1, p.n2, assignments_of(p), costs_of(p), terms_of(p), term_costs_of(p));
+            return py::make_tuple(p.n1, p.n2, assignments_of(p), costs_of(p), terms_of(p), term_costs_of(p),
+                                  unmatched1_of(p), unmatched2_of(p));
           },
           [](const py::tuple& t) {
-            return make_sparse(t[0].cast<int>(), t[1].cast<int>(), t[2], t[3], t[4], t[5]);
+            return make_sparse(t[0].cast<int>(), t[1].cast<int>(), t[2], t[3], t[4], t[5], t[6], t[7]);
           }));
 
   // An instance that was made without __init__ is an empty problem, not what happens to be in memory.

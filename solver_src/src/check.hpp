@@ -87,6 +87,14 @@ inline Doubles costs(const py::handle& value, const char* name, py::ssize_t ndim
   return d;
 }
 
+// Costs of staying unmatched, (n,); none: nothing is given.
+inline std::vector<double> unmatched(const py::handle& value, const char* name, const char* symbols, int n) {
+  if (value.is_none()) return std::vector<double>(n, 0.0);
+  const Doubles d = costs(value, name, 1);
+  shape(d, name, {n}, symbols);
+  return std::vector<double>(d.data(), d.data() + n);
+}
+
 // (K, 2) integers, the first column in [0, limit1), the second in [0, limit2).
 inline Integers pairs(const py::handle& value, const char* name, std::int64_t limit1, std::int64_t limit2) {
   const py::array a = as_array(value, name);

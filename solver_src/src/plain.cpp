@@ -28,29 +28,43 @@ std::vector<int> linear_matching(const Problem& p, const std::vector<double>& co
 }
 
 bool needs_plain(const Problem& problem, const Options& options) {
-  return options.full || out_of_range(problem.largest_cost);
+  return options.full || !problem.unmatched1.empty() || !problem.unmatched2.empty() ||
+         out_of_range(problem.largest_cost);
 }
 
-Plain::Plain(const Problem& given, const Options& options)
-    : problem(given), exponent_(out_of_range(given.largest_cost) ? std::ilogb(given.largest_cost) : 0) {
-  if (exponent_ != 0) {  // scaling by a power of two is exact
-    std::vector<double> cost(given.cost);
-    std::vector<Term> terms(given.terms);
+Plain::Plain(const Problem& given, const Options& options) : problem(0, 0, {}, {}, {}, {}) {
+  constexpr double epsilon = std::numeric_limits<double>::epsilon();
+  std::vector<double> cost(given.cost);
+  std::vector<Term> terms(given.terms);
+  // Every node pays for staying unmatched; a match gives that back.
+  for (int a = 0; a < given.size(); ++a) {
+    if (!given.unmatched1.empty()) cost[a] -= given.unmatched1[given.left[a]];
+    if (!given.unmatched2.empty()) cost[a] -= given.unmatched2[given.right[a]];
+  }
+  for (const auto* idle : {&given.unmatched1, &given.unmatched2})
+    for (const double c : *idle) resolution += 8 * epsilon * std::fabs(c);
+  offset_ = given.empty_objective();
+  // Scaling by a power of two is exact.
+  double largest = 0;
+  for (const double c : cost) largest = std::max(largest, std::fabs(c));
+  for (const Term& t : terms) largest = std::max(largest, std::fabs(t.cost));
+  if (out_of_range(largest)) {
+    exponent_ = std::ilogb(largest);
     for (double& c : cost) c = std::scalbn(c, -exponent_);
     for (Term& t : terms) t.cost = std::scalbn(t.cost, -exponent_);
-    problem = Problem(given.n1, given.n2, given.left, given.right, std::move(cost), std::move(terms));
   }
+  problem = Problem(given.n1, given.n2, given.left, given.right, std::move(cost), std::move(terms));
   if (!options.full) return;
   // A reward for each match that no costs can outweigh.
   const double reward = std::max(2 * problem.magnitude() * (1 + 1e-9), 1e-300);
   matches = largest_matching(problem);
   // Each of a matching's costs is rounded to the resolution of the reward, and so are the sums of the methods.
-  resolution = std::scalbn(8 * std::numeric_limits<double>::epsilon() * matches * reward, exponent_);
+  resolution += std::scalbn(8 * epsilon * matches * reward, exponent_);
   for (double& c : problem.cost) {
     c -= reward;
     problem.largest_cost = std::max(problem.largest_cost, std::fabs(c));
   }
-  offset_ = std::scalbn(reward * matches, exponent_);
+  offset_ += std::scalbn(reward * matches, exponent_);
 }
 
 double Plain::as_given(double value) const { return std::scalbn(value, exponent_) + offset_; }

@@ -1,4 +1,5 @@
-// The problem that the methods see in place of one that asks for more: costs near 1, and "full" as a reward.
+// The problem that the methods see in place of one that asks for more: staying unmatched is free,
+// costs are near 1, and "full" is a reward.
 #pragma once
 
 #include "solver.hpp"

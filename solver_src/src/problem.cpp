@@ -44,6 +44,20 @@ Problem::Problem(int n1_, int n2_, std::vector<int> left_, std::vector<int> righ
   }
 }
 
+void Problem::set_unmatched(std::vector<double> of_graph1, std::vector<double> of_graph2) {
+  unmatched1 = std::move(of_graph1);
+  unmatched2 = std::move(of_graph2);
+  for (auto* costs : {&unmatched1, &unmatched2})  // free after all
+    if (std::all_of(costs->begin(), costs->end(), [](double c) { return c == 0; })) costs->clear();
+}
+
+double Problem::empty_objective() const {
+  double sum = 0;
+  for (const double c : unmatched1) sum += c;
+  for (const double c : unmatched2) sum += c;
+  return sum;
+}
+
 int Problem::find(int i, int j) const {
   if (!dense_.empty()) return dense_[static_cast<std::size_t>(i) * n2 + j];
   const auto begin = right.begin() + row_start[i], end = right.begin() + row_start[i + 1];
@@ -53,20 +67,27 @@ int Problem::find(int i, int j) const {
 
 double Problem::evaluate(const std::vector<int>& assignment) const {
   std::vector<char> chosen(size(), 0);
-  double unary = 0, pairs = 0;
+  std::vector<char> idle2(unmatched2.size(), 1);
+  double unary = 0, pairs = 0, idle = 0;
   for (int i = 0; i < n1; ++i) {
-    if (assignment[i] < 0) continue;
+    if (assignment[i] < 0) {
+      if (!unmatched1.empty()) idle += unmatched1[i];
+      continue;
+    }
     const int a = find(i, assignment[i]);
     chosen[a] = 1;
     unary += cost[a];
+    if (!idle2.empty()) idle2[assignment[i]] = 0;
   }
+  for (std::size_t j = 0; j < idle2.size(); ++j)
+    if (idle2[j]) idle += unmatched2[j];
   for (int i = 0; i < n1; ++i) {
     if (assignment[i] < 0) continue;
     const int a = find(i, assignment[i]);
     for (int k = adj_start[a]; k < adj_start[a + 1]; ++k)
       if (adj[k].a > a && chosen[adj[k].a]) pairs += adj[k].cost;
   }
-  return unary + pairs;
+  return unary + pairs + idle;
 }
 
 double Problem::magnitude() const {

@@ -1,6 +1,7 @@
 // Graph matching: minimise  sum_a c_a x_a + sum_{a<b} d_ab x_a x_b  over partial matchings x.
 // An assignment a = (i, j) matches node i of graph 1 to node j of graph 2; a pair that is not listed is forbidden.
-// A term {a, b} is an unordered pair of assignments without a common node. A node without a match costs nothing.
+// A term {a, b} is an unordered pair of assignments without a common node. A node without a match costs nothing, unless
+// the problem says what it costs.
 #pragma once
 
 #include <cstdint>
@@ -32,14 +33,20 @@ class Problem {
   std::vector<int> col_start, col;    // (n2 + 1,), (A,): assignments of node j, by increasing i
   std::vector<int> adj_start;         // (A + 1,)
   std::vector<Neighbour> adj;         // (2 T,): terms of assignment a, by increasing partner
-  double largest_cost = 0;            // largest magnitude of a cost
+  double largest_cost = 0;            // largest magnitude of a cost or term
+  // (n1,), (n2,): what a node costs that stays unmatched; empty: nothing. solve() knows them, its methods do not.
+  std::vector<double> unmatched1, unmatched2;
 
+  // Sets what staying unmatched costs: (n1,), (n2,).
+  void set_unmatched(std::vector<double> of_graph1, std::vector<double> of_graph2);
+  // The objective of the empty matching.
+  double empty_objective() const;
   int size() const { return static_cast<int>(cost.size()); }
   // Index of the assignment (i, j), -1 if it is forbidden.
   int find(int i, int j) const;
   // Objective of assignment[i] = j or -1, summed in a fixed order; it must be a matching of allowed assignments.
   double evaluate(const std::vector<int>& assignment) const;
-  // Upper bound on |objective| of any matching.
+  // Upper bound on the magnitude of what any matching costs, unmatched nodes apart.
   double magnitude() const;
 
  private:

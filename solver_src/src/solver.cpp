@@ -38,6 +38,10 @@ Result solve(const Problem& problem, const Options& options) {
     result.optimal = false;
   }
   result.objective = problem.evaluate(result.assignment);
+  if (!options.full && result.objective > problem.empty_objective()) {  // by rounding
+    result.assignment.assign(problem.n1, -1);
+    result.objective = problem.evaluate(result.assignment);
+  }
   result.lower_bound = std::min(plain.as_given(result.lower_bound) - plain.resolution, result.objective);
   if (result.optimal) {
     // A tolerance below the resolution is not reached; otherwise it is, up to the last bits of what is compared here.

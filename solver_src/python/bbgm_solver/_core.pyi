@@ -19,10 +19,20 @@ class Problem:
         quadratic: ArrayLike,
         *,
         allowed: ArrayLike | None = None,
+        unmatched1: ArrayLike | None = None,
+        unmatched2: ArrayLike | None = None,
     ) -> None: ...
     @staticmethod
     def sparse(
-        n1: int, n2: int, assignments: ArrayLike, costs: ArrayLike, terms: ArrayLike, term_costs: ArrayLike
+        n1: int,
+        n2: int,
+        assignments: ArrayLike,
+        costs: ArrayLike,
+        terms: ArrayLike,
+        term_costs: ArrayLike,
+        *,
+        unmatched1: ArrayLike | None = None,
+        unmatched2: ArrayLike | None = None,
     ) -> Problem: ...
     @property
     def n1(self) -> int: ...
@@ -40,6 +50,10 @@ class Problem:
     def terms(self) -> NDArray[np.int64]: ...
     @property
     def term_costs(self) -> NDArray[np.float64]: ...
+    @property
+    def unmatched1(self) -> NDArray[np.float64]: ...
+    @property
+    def unmatched2(self) -> NDArray[np.float64]: ...
 
 def evaluate(problem: Problem, assignment: ArrayLike) -> float: ...
 def largest_matching(problem: Problem) -> int: ...

@@ -139,7 +139,7 @@ def write_dd(path: str | os.PathLike[str], problem: Problem | Mapping[tuple[int,
         problem: a Problem, or a dict of Problems keyed (p, q) with p < q.
 
     Raises:
-        ValueError: a key that is not a pair p < q, or no problem at all.
+        ValueError: a key that is not a pair p < q, no problem at all, or one with costs of unmatched nodes.
         TypeError: a value that is not a Problem.
     """
     path = Path(path)
@@ -152,6 +152,12 @@ def write_dd(path: str | os.PathLike[str], problem: Problem | Mapping[tuple[int,
             raise TypeError(f"problem {key} is a {type(single).__name__}, expected a Problem")
         if key is not None and not (isinstance(key, tuple) and len(key) == 2 and 0 <= key[0] < key[1]):
             raise ValueError(f"key {key!r} of the problems is not a pair (p, q) of graphs with 0 <= p < q")
+        if single.unmatched1.any() or single.unmatched2.any():
+            raise ValueError(
+                "a .dd file has no place for unmatched1 and unmatched2: write the problem with the costs "
+                "costs[a] - unmatched1[i] - unmatched2[j] of each assignment a = (i, j) instead; its objectives are "
+                "lower by unmatched1.sum() + unmatched2.sum()"
+            )
         blocks.append(("" if key is None else f"gm {key[0]} {key[1]}\n", single))
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     os.close(handle)

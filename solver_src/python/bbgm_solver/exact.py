@@ -65,9 +65,13 @@ def solve_exact(problem: Problem, *, full: bool, tolerance: float) -> "Result":
 
     assignment = np.full(problem.n1, -1, dtype=np.int32)
     n_a = problem.n_assignments
+    empty = float(_core.evaluate(problem, assignment))
     if n_a == 0:
-        return Result(assignment, 0.0, 0.0, True, 0, "optimal")
-    costs = np.concatenate([problem.costs, problem.term_costs])
+        return Result(assignment, empty, empty, True, 0, "optimal")
+    # Every node pays for staying unmatched; a match gives that back.
+    left, right = problem.assignments.T
+    matches = problem.costs - problem.unmatched1[left] - problem.unmatched2[right]
+    costs = np.concatenate([matches, problem.term_costs])
     scale = float(np.abs(costs).max()) or 1.0
     integrality = np.concatenate([np.ones(n_a), np.zeros(problem.n_terms)])
     found = milp(
@@ -82,10 +86,11 @@ def solve_exact(problem: Problem, *, full: bool, tolerance: float) -> "Result":
     chosen = problem.assignments[found.x[:n_a] > 0.5]
     assignment[chosen[:, 0]] = chosen[:, 1]
     objective = float(_core.evaluate(problem, assignment))
-    if objective > 0 and not full:  # within HiGHS's tolerance of the empty matching
+    if objective > empty and not full:  # within HiGHS's tolerance of the empty matching
         assignment[:] = -1
-        objective = 0.0
-    bound = min(objective, float(found.mip_dual_bound) * scale)
+        objective = empty
+    bound = min(objective, float(found.mip_dual_bound) * scale + empty)
     # HiGHS is exact up to its own feasibility tolerances.
-    optimal = objective - bound <= max(tolerance, 1e-6) * max(abs(objective), scale)
+    largest = float(np.abs(np.concatenate([problem.costs, problem.term_costs])).max())
+    optimal = objective - bound <= max(tolerance, 1e-6) * max(abs(objective), largest)
     return Result(assignment, objective, bound, bool(optimal), 0, "optimal" if optimal else "stalled")

@@ -18,7 +18,8 @@ class Result(NamedTuple):
 
     Attributes:
         assignment: (n1,) int32, node of graph 2 matched to each node of graph 1, -1 = unmatched.
-        objective: its cost, summed from the original costs in float64.
+        objective: its cost, summed from the original costs in float64. Unless full=True, it is never above that of the
+            empty matching: the sum of the costs of unmatched nodes, 0 by default.
         lower_bound: no matching costs less.
         optimal: the bound meets the objective within the tolerance: a proof.
         iterations: iterations of the dual that were made.
@@ -94,7 +95,9 @@ def solve(
         full: match as many nodes as the allowed assignments permit, every node of the smaller graph if possible.
         max_iterations: iterations of "dual".
         round_every: "dual" rounds in the first, the last and each round_every-th iteration.
-        tolerance: a gap of at most tolerance * max(|objective|, largest cost) counts as closed.
+        tolerance: a gap of at most tolerance * max(|objective|, largest cost) counts as closed; of the costs of matches
+            and terms, the largest in magnitude. Where nodes pay for staying unmatched, or full=True rewards each match,
+            gaps below 1e-14 of the sum of these are lost in rounding and count as open.
 
     Raises:
         ValueError: an option out of range; the message names it.
