@@ -20,11 +20,11 @@ using gm::Result;
 Problem make_dense(const py::handle& unary, const py::handle& edges1, const py::handle& edges2,
                    const py::handle& quadratic, const py::handle& allowed, const py::handle& unmatched1,
                    const py::handle& unmatched2) {
-  const Doubles u = check::costs(unary, "unary", 2);
-  const int n1 = check::count(u.shape(0), "unary"), n2 = check::count(u.shape(1), "unary");
+  const check::CostArray u = check::cost_array(unary, "unary", 2);
+  const int n1 = check::count(u.array.shape(0), "unary"), n2 = check::count(u.array.shape(1), "unary");
   const Integers e1 = check::edges(edges1, "edges1", n1), e2 = check::edges(edges2, "edges2", n2);
-  const Doubles q = check::costs(quadratic, "quadratic", 2);
-  check::shape(q, "quadratic", {e1.shape(0), e2.shape(0)}, "(E1, E2)");
+  const check::CostArray q = check::cost_array(quadratic, "quadratic", 2);
+  check::shape(q.array, "quadratic", {e1.shape(0), e2.shape(0)}, "(E1, E2)");
   py::array_t<bool, py::array::c_style | py::array::forcecast> mask;
   if (!allowed.is_none()) {
     mask = check::mask(allowed, "allowed");
@@ -33,8 +33,8 @@ Problem make_dense(const py::handle& unary, const py::handle& edges1, const py::
   std::vector<double> idle1 = check::unmatched(unmatched1, "unmatched1", "(n1,)", n1);
   std::vector<double> idle2 = check::unmatched(unmatched2, "unmatched2", "(n2,)", n2);
   const py::gil_scoped_release release;
-  Problem p = gm::from_dense(n1, n2, u.data(), static_cast<int>(e1.shape(0)), e1.data(),
-                             static_cast<int>(e2.shape(0)), e2.data(), q.data(), allowed.is_none() ? nullptr : mask.data());
+  Problem p = gm::from_dense(n1, n2, u.data, static_cast<int>(e1.shape(0)), e1.data(),
+                             static_cast<int>(e2.shape(0)), e2.data(), q.data, allowed.is_none() ? nullptr : mask.data());
   p.set_unmatched(std::move(idle1), std::move(idle2));
   return p;
 }
@@ -149,7 +149,7 @@ Args:
         costs the sum of unmatched1 and unmatched2.
     unmatched2: (n2,) the same for graph 2.
 
-Costs may have any real dtype and strides; they are copied as float64.
+Costs may have any real dtype and strides; contiguous float64 and float32 arrays are read where they are, and none is kept.
 
 Raises:
     ValueError: wrong shape, NaN or infinity, node out of range, duplicate edge, self-loop; names argument and position.

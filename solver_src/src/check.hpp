@@ -41,6 +41,11 @@ inline py::array as_array(const py::handle& value, const std::string& name) {
   return a;
 }
 
+// At an address that is a multiple of the item's size.
+inline bool aligned(const py::array& a) {
+  return reinterpret_cast<std::uintptr_t>(a.data()) % static_cast<std::uintptr_t>(std::max<py::ssize_t>(a.itemsize(), 1)) == 0;
+}
+
 // Which matches are allowed, as contiguous bool.
 inline py::array_t<bool, py::array::c_style | py::array::forcecast> mask(const py::handle& value, const char* name) {
   const py::array a = as_array(value, name);
@@ -64,27 +69,63 @@ inline void shape(const py::array& a, const std::string& name, std::vector<py::s
                         (want.size() == 1 ? ",)" : ")"));
 }
 
-// Finite real numbers of the given dimension, as contiguous float64.
-inline Doubles costs(const py::handle& value, const char* name, py::ssize_t ndim) {
-  const py::array a = as_array(value, name);
+// Position of the first entry that is no cost, n if there is none. Whole blocks are looked at at once.
+template <class T>
+py::ssize_t first_bad(const T* x, py::ssize_t n) {
+  constexpr T limit = sizeof(T) == 8 ? static_cast<T>(1e150) : std::numeric_limits<T>::max();
+  constexpr py::ssize_t block = 512;
+  py::ssize_t begin = 0;
+  for (; begin + block <= n; begin += block) {
+    int good = 1;
+    for (py::ssize_t k = begin; k < begin + block; ++k) good &= std::fabs(x[k]) <= limit;
+    if (!good) break;
+  }
+  while (begin < n && std::fabs(x[begin]) <= limit) ++begin;
+  return begin;
+}
+
+// Costs where their owner has them, or in a copy where that is none of float64 and float32 in one block.
+struct CostArray {
+  py::array array;
+  gm::Costs data;
+};
+
+// Finite real numbers of the given dimension.
+inline CostArray cost_array(const py::handle& value, const char* name, py::ssize_t ndim) {
+  CostArray result{as_array(value, name), {}};
+  py::array& a = result.array;
   if (std::string("biuf").find(a.dtype().kind()) == std::string::npos)
     throw py::type_error(std::string(name) + " has dtype " + py::str(a.dtype()).cast<std::string>() +
                          ", expected real numbers");
   if (a.ndim() != ndim)
     throw py::value_error(std::string(name) + " has shape " + shape_text(a) + ", expected " + std::to_string(ndim) +
                           (ndim == 1 ? " dimension" : " dimensions"));
-  Doubles d = Doubles::ensure(a);
-  if (!d) throw py::error_already_set();
-  const double* x = d.data();
-  const py::ssize_t width = ndim == 2 ? d.shape(1) : 1;
-  for (py::ssize_t k = 0; k < d.size(); ++k) {
-    if (std::fabs(x[k]) <= 1e150) continue;
-    const std::string where = ndim == 2 ? position(name, {k / width, k % width}) : position(name, {k});
-    throw py::value_error(where + " is " + py::repr(py::float_(x[k])).cast<std::string>() +
-                          "; costs must be finite, at most 1e150 in magnitude (forbid a match by `allowed`, or leave it "
-                          "out of `assignments`)");
+  py::ssize_t bad;
+  if (py::isinstance<py::array_t<float, py::array::c_style>>(a) && aligned(a)) {
+    const float* x = static_cast<const float*>(a.data());
+    result.data = x;
+    bad = first_bad(x, a.size());
+  } else {
+    if (!py::isinstance<py::array_t<double, py::array::c_style>>(a) || !aligned(a)) {
+      a = Doubles::ensure(a);
+      if (!a) throw py::error_already_set();
+    }
+    const double* x = static_cast<const double*>(a.data());
+    result.data = x;
+    bad = first_bad(x, a.size());
   }
-  return d;
+  if (bad == a.size()) return result;
+  const py::ssize_t width = ndim == 2 ? a.shape(1) : 1;
+  const std::string where = ndim == 2 ? position(name, {bad / width, bad % width}) : position(name, {bad});
+  const double cost = std::visit([bad](const auto* x) { return static_cast<double>(x[bad]); }, result.data);
+  throw py::value_error(where + " is " + py::repr(py::float_(cost)).cast<std::string>() +
+                        "; costs must be finite, at most 1e150 in magnitude (forbid a match by `allowed`, or leave it "
+                        "out of `assignments`)");
+}
+
+// The same as contiguous float64.
+inline Doubles costs(const py::handle& value, const char* name, py::ssize_t ndim) {
+  return Doubles::ensure(cost_array(value, name, ndim).array);
 }
 
 // Costs of staying unmatched, (n,); none: nothing is given.
@@ -107,8 +148,9 @@ inline Integers pairs(const py::handle& value, const char* name, std::int64_t li
     throw py::value_error(std::string(name) + " has shape " + shape_text(a) + ", expected two columns");
   Integers pairs = Integers::ensure(a);
   if (!pairs) throw py::error_already_set();
+  const std::int64_t* nodes = pairs.data();
   for (py::ssize_t k = 0; k < pairs.size(); ++k) {
-    const std::int64_t limit = k % 2 ? limit2 : limit1, node = pairs.data()[k];
+    const std::int64_t limit = k % 2 ? limit2 : limit1, node = nodes[k];
     if (node < 0 || node >= limit)
       throw py::value_error(position(name, {k / 2, k % 2}) + " is " + std::to_string(node) +
                             ", outside 0 <= index < " + std::to_string(limit));
@@ -117,7 +159,20 @@ inline Integers pairs(const py::handle& value, const char* name, std::int64_t li
 }
 
 // Position of the second of two equal rows (each row a pair below 2^31), or -1; `first` is where the first one is.
-inline py::ssize_t repeated(const Integers& pairs, py::ssize_t& first) {
+inline py::ssize_t repeated(const Integers& pairs, py::ssize_t& first, std::int64_t n1, std::int64_t n2) {
+  if (n1 * n2 <= 64 * pairs.shape(0)) {  // a table is faster than sorting
+    std::vector<std::int32_t> row(static_cast<std::size_t>(n1 * n2), -1);
+    const std::int64_t* nodes = pairs.data();
+    for (py::ssize_t k = 0; k < pairs.shape(0); ++k) {
+      std::int32_t& at = row[static_cast<std::size_t>(nodes[2 * k] * n2 + nodes[2 * k + 1])];
+      if (at >= 0) {
+        first = at;
+        return k;
+      }
+      at = static_cast<std::int32_t>(k);
+    }
+    return -1;
+  }
   std::vector<std::pair<std::int64_t, py::ssize_t>> keys(pairs.shape(0));
   for (py::ssize_t k = 0; k < pairs.shape(0); ++k)
     keys[k] = {pairs.data()[2 * k] << 31 | pairs.data()[2 * k + 1], k};
@@ -134,9 +189,9 @@ inline std::string pair_text(const Integers& pairs, py::ssize_t k) {
   return "(" + std::to_string(pairs.data()[2 * k]) + ", " + std::to_string(pairs.data()[2 * k + 1]) + ")";
 }
 
-inline void no_repeats(const Integers& pairs, const char* name) {
+inline void no_repeats(const Integers& pairs, const char* name, std::int64_t n1, std::int64_t n2) {
   py::ssize_t first = 0;
-  const py::ssize_t k = repeated(pairs, first);
+  const py::ssize_t k = repeated(pairs, first, n1, n2);
   if (k >= 0)
     throw py::value_error(position(name, {k}) + " = " + pair_text(pairs, k) + " repeats " + position(name, {first}) +
                           "; each pair may occur once");
@@ -144,15 +199,16 @@ inline void no_repeats(const Integers& pairs, const char* name) {
 
 inline Integers edges(const py::handle& value, const char* name, std::int64_t n) {
   const Integers e = pairs(value, name, n, n);
+  const std::int64_t* nodes = e.data();
   for (py::ssize_t k = 0; k < e.shape(0); ++k)
-    if (e.data()[2 * k] == e.data()[2 * k + 1])
+    if (nodes[2 * k] == nodes[2 * k + 1])
       throw py::value_error(position(name, {k}) + " = " + pair_text(e, k) + " is a self-loop; leave it out");
-  no_repeats(e, name);
+  no_repeats(e, name, n, n);
   return e;
 }
 
 inline gm::Problem sparse(int n1, int n2, const Integers& a, const Doubles& c, const Integers& t, const Doubles& d) {
-  no_repeats(a, "assignments");
+  no_repeats(a, "assignments", n1, n2);
   const std::size_t n = static_cast<std::size_t>(a.shape(0));
   std::vector<int> order(n), place(n), left(n), right(n);
   std::vector<double> cost(n);

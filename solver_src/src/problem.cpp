@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace gm {
 
@@ -10,6 +9,18 @@ Problem::Problem(int n1_, int n2_, std::vector<int> left_, std::vector<int> righ
                  std::vector<Term> terms_)
     : n1(n1_), n2(n2_), left(std::move(left_)), right(std::move(right_)), cost(std::move(cost_)),
       terms(std::move(terms_)) {
+  sort_assignments();
+  sort_terms();
+}
+
+Problem::Problem(int n1_, int n2_, std::vector<int> left_, std::vector<int> right_, std::vector<double> cost_,
+                 std::vector<Term> terms_, std::vector<int> adj_start_, std::vector<Neighbour> adj_)
+    : n1(n1_), n2(n2_), left(std::move(left_)), right(std::move(right_)), cost(std::move(cost_)),
+      terms(std::move(terms_)), adj_start(std::move(adj_start_)), adj(std::move(adj_)) {
+  sort_assignments();
+}
+
+void Problem::sort_assignments() {
   const int n_assignments = size();
   row_start.assign(n1 + 1, 0);
   col_start.assign(n2 + 1, 0);
@@ -18,30 +29,31 @@ Problem::Problem(int n1_, int n2_, std::vector<int> left_, std::vector<int> righ
     ++col_start[right[a] + 1];
     largest_cost = std::max(largest_cost, std::fabs(cost[a]));
   }
+  for (const Term& t : terms) largest_cost = std::max(largest_cost, std::fabs(t.cost));
   for (int i = 0; i < n1; ++i) row_start[i + 1] += row_start[i];
   for (int j = 0; j < n2; ++j) col_start[j + 1] += col_start[j];
   col.resize(n_assignments);
   std::vector<int> next(col_start.begin(), col_start.end() - 1);
   for (int a = 0; a < n_assignments; ++a) col[next[right[a]]++] = a;
-
-  adj_start.assign(n_assignments + 1, 0);
-  for (const Term& t : terms) {
-    ++adj_start[t.a + 1];
-    ++adj_start[t.b + 1];
-    largest_cost = std::max(largest_cost, std::fabs(t.cost));
-  }
-  for (int a = 0; a < n_assignments; ++a) adj_start[a + 1] += adj_start[a];
-  adj.resize(2 * terms.size());
-  next.assign(adj_start.begin(), adj_start.end() - 1);
-  // Terms are sorted by (a, b): the partners below a come first, in order, then those above, in order.
-  for (const Term& t : terms) adj[next[t.b]++] = {t.a, t.cost};
-  for (const Term& t : terms) adj[next[t.a]++] = {t.b, t.cost};
-
   const std::int64_t cells = static_cast<std::int64_t>(n1) * n2;
   if (cells <= 4'000'000) {
     dense_.assign(static_cast<std::size_t>(cells), -1);
     for (int a = 0; a < n_assignments; ++a) dense_[static_cast<std::size_t>(left[a]) * n2 + right[a]] = a;
   }
+}
+
+void Problem::sort_terms() {
+  adj_start.assign(size() + 1, 0);
+  for (const Term& t : terms) {
+    ++adj_start[t.a + 1];
+    ++adj_start[t.b + 1];
+  }
+  for (int a = 0; a < size(); ++a) adj_start[a + 1] += adj_start[a];
+  adj.resize(2 * terms.size());
+  std::vector<int> next(adj_start.begin(), adj_start.end() - 1);
+  // Terms are sorted by (a, b): the partners below a come first, in order, then those above, in order.
+  for (const Term& t : terms) adj[next[t.b]++] = {t.a, t.cost};
+  for (const Term& t : terms) adj[next[t.a]++] = {t.b, t.cost};
 }
 
 void Problem::set_unmatched(std::vector<double> of_graph1, std::vector<double> of_graph2) {
@@ -126,94 +138,6 @@ std::vector<Term> merge_terms(std::vector<Term> terms) {
   }
   terms.resize(kept);
   return terms;
-}
-
-namespace {
-
-// Undirected pairs of a directed edge list: per edge its pair and whether it runs from the larger to the smaller node.
-struct Pairs {
-  std::vector<int> low, high, of_edge, reversed;
-  Pairs(int n, int n_edges, const std::int64_t* edges) : of_edge(n_edges), reversed(n_edges) {
-    std::vector<int> id(static_cast<std::size_t>(n) * n, -1);
-    for (int e = 0; e < n_edges; ++e) {
-      const int s = static_cast<int>(edges[2 * e]), t = static_cast<int>(edges[2 * e + 1]);
-      int& pair = id[static_cast<std::size_t>(std::min(s, t)) * n + std::max(s, t)];
-      if (pair < 0) pair = 0;
-    }
-    for (int s = 0; s < n; ++s)  // numbered by (low, high), so that the terms come out almost sorted
-      for (int t = s + 1; t < n; ++t)
-        if (int& pair = id[static_cast<std::size_t>(s) * n + t]; pair == 0) {
-          pair = static_cast<int>(low.size());
-          low.push_back(s);
-          high.push_back(t);
-        }
-    for (int e = 0; e < n_edges; ++e) {
-      const int s = static_cast<int>(edges[2 * e]), t = static_cast<int>(edges[2 * e + 1]);
-      of_edge[e] = id[static_cast<std::size_t>(std::min(s, t)) * n + std::max(s, t)];
-      reversed[e] = s > t;
-    }
-  }
-  int size() const { return static_cast<int>(low.size()); }
-};
-
-}  // namespace
-
-Problem from_dense(int n1, int n2, const double* unary, int e1, const std::int64_t* edges1, int e2,
-                   const std::int64_t* edges2, const double* quadratic, const bool* allowed) {
-  std::vector<int> left, right, index(static_cast<std::size_t>(n1) * n2, -1);
-  std::vector<double> cost;
-  left.reserve(index.size());
-  right.reserve(index.size());
-  cost.reserve(index.size());
-  for (int i = 0; i < n1; ++i)
-    for (int j = 0; j < n2; ++j) {
-      const std::size_t at = static_cast<std::size_t>(i) * n2 + j;
-      if (allowed && !allowed[at]) continue;
-      index[at] = static_cast<int>(cost.size());
-      left.push_back(i);
-      right.push_back(j);
-      cost.push_back(unary[at]);
-    }
-
-  std::vector<Term> terms;
-  if (e1 > 0 && e2 > 0) {
-    const Pairs p1(n1, e1, edges1), p2(n2, e2, edges2);
-    // Both directions of a pair of edges are paid together: add them up. [2 f] parallel, [2 f + 1] crossed.
-    const int width = 2 * p2.size();
-    std::vector<double> sum(static_cast<std::size_t>(p1.size()) * width, 0.0);
-    std::vector<char> used(sum.size(), 0);
-    for (int e = 0; e < e1; ++e) {
-      const std::size_t row = static_cast<std::size_t>(p1.of_edge[e]) * width;
-      const double* q = quadratic + static_cast<std::size_t>(e) * e2;
-      for (int f = 0; f < e2; ++f) {
-        const std::size_t at = row + 2 * p2.of_edge[f] + (p1.reversed[e] ^ p2.reversed[f]);
-        sum[at] += q[f];
-        used[at] = 1;
-      }
-    }
-    terms.reserve(sum.size());
-    for (int e = 0; e < p1.size(); ++e)
-      for (int f = 0; f < p2.size(); ++f)
-        for (int crossed = 0; crossed < 2; ++crossed) {
-          const std::size_t at = static_cast<std::size_t>(e) * width + 2 * f + crossed;
-          if (!used[at]) continue;
-          const int j = crossed ? p2.high[f] : p2.low[f], l = crossed ? p2.low[f] : p2.high[f];
-          const int a = index[static_cast<std::size_t>(p1.low[e]) * n2 + j];
-          const int b = index[static_cast<std::size_t>(p1.high[e]) * n2 + l];
-          if (a >= 0 && b >= 0) terms.push_back({a, b, sum[at]});
-        }
-    // Sorting by counting: first by b, then (stably) by a; no pair occurs twice.
-    const int n_assignments = static_cast<int>(cost.size());
-    std::vector<Term> sorted(terms.size());
-    for (int key = 0; key < 2; ++key) {
-      std::vector<int> start(n_assignments + 1, 0);
-      for (const Term& t : terms) ++start[(key == 0 ? t.b : t.a) + 1];
-      for (int a = 0; a < n_assignments; ++a) start[a + 1] += start[a];
-      for (const Term& t : terms) sorted[start[key == 0 ? t.b : t.a]++] = t;
-      terms.swap(sorted);
-    }
-  }
-  return Problem(n1, n2, std::move(left), std::move(right), std::move(cost), std::move(terms));
 }
 
 }  // namespace gm

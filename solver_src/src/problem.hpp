@@ -5,18 +5,24 @@
 #pragma once
 
 #include <cstdint>
+#include <variant>
 #include <vector>
 
 namespace gm {
 
+// Large arrays of both are made in one go and filled later: a new entry is left as it is.
 struct Term {
   int a, b;  // a < b
   double cost;
+  Term() {}
+  Term(int a_, int b_, double cost_) : a(a_), b(b_), cost(cost_) {}
 };
 
 struct Neighbour {
   int a;
   double cost;
+  Neighbour() {}
+  Neighbour(int a_, double cost_) : a(a_), cost(cost_) {}
 };
 
 class Problem {
@@ -24,6 +30,9 @@ class Problem {
   // Assignments sorted by (left, right), each once; terms of assignments without a common node, each once.
   Problem(int n1, int n2, std::vector<int> left, std::vector<int> right, std::vector<double> cost,
           std::vector<Term> terms);
+  // The same where adj_start and adj are known already.
+  Problem(int n1, int n2, std::vector<int> left, std::vector<int> right, std::vector<double> cost,
+          std::vector<Term> terms, std::vector<int> adj_start, std::vector<Neighbour> adj);
 
   int n1, n2;
   std::vector<int> left, right;       // (A,)
@@ -50,15 +59,21 @@ class Problem {
   double magnitude() const;
 
  private:
+  void sort_assignments();
+  void sort_terms();
+
   std::vector<int> dense_;  // (n1, n2) index of an assignment; empty when the problem is too large and sparse for it
 };
 
 // Terms given in any order and orientation: sorts them, adds those of the same pair.
 std::vector<Term> merge_terms(std::vector<Term> terms);
 
-// Dense form of the paper: unary (n1, n2), directed edges (E, 2), quadratic (E1, E2), all row-major.
+// Costs as their owner holds them; float gives the problem of the same numbers as double.
+using Costs = std::variant<const double*, const float*>;
+
+// Dense form of the paper: unary (n1, n2), directed edges (E, 2), each once, quadratic (E1, E2), all row-major.
 // quadratic[e, f] is paid when edges1[e][0] -> edges2[f][0] and edges1[e][1] -> edges2[f][1]. allowed may be null.
-Problem from_dense(int n1, int n2, const double* unary, int e1, const std::int64_t* edges1, int e2,
-                   const std::int64_t* edges2, const double* quadratic, const bool* allowed);
+Problem from_dense(int n1, int n2, Costs unary, int e1, const std::int64_t* edges1, int e2,
+                   const std::int64_t* edges2, Costs quadratic, const bool* allowed);
 
 }  // namespace gm

@@ -1,5 +1,6 @@
 """bbgm_solver.Problem: what it accepts, and errors that name the argument and the position."""
 
+import itertools
 import pickle
 
 import bbgm_solver as gm
@@ -35,6 +36,74 @@ def test_value_follows_the_definition() -> None:
             for f, (k, m) in enumerate(EDGES):
                 expected += given["quadratic"][e, f] * (labels[a] == k and labels[b] == m)
         assert gm.evaluate(problem, labels) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_directed_edges_and_forbidden_matches(seed: int) -> None:
+    """Edges in any order, some without their opposite; what is forbidden has neither cost nor terms."""
+    rng = np.random.default_rng(seed)
+    n1, n2 = (int(n) for n in rng.integers(1, 6, size=2))
+    edges = []
+    for n in (n1, n2):
+        pairs = [pair for pair in itertools.permutations(range(n), 2) if rng.random() < 0.6]
+        edges.append(rng.permutation(np.array(pairs, dtype=np.int64).reshape(-1, 2)))
+    unary, quadratic = rng.normal(size=(n1, n2)), rng.normal(size=(len(edges[0]), len(edges[1])))
+    allowed = rng.random((n1, n2)) < 0.8
+    problem = gm.Problem(unary, *edges, quadratic, allowed=allowed)
+    assert np.array_equal(problem.assignments, np.argwhere(allowed))
+    terms: dict[tuple[int, int], float] = {}
+    row = {(int(i), int(j)): a for a, (i, j) in enumerate(problem.assignments)}
+    for (e, f), cost in np.ndenumerate(quadratic):
+        ends = [(int(i), int(j)) for i, j in zip(edges[0][e], edges[1][f], strict=True)]
+        if all(end in row for end in ends):
+            a, b = sorted(row[end] for end in ends)
+            terms[a, b] = terms.get((a, b), 0.0) + cost
+    assert problem.terms.tolist() == [list(pair) for pair in sorted(terms)]
+    assert problem.term_costs.tolist() == [terms[pair] for pair in sorted(terms)]
+
+
+def same(one: gm.Problem, other: gm.Problem) -> bool:
+    names = ("assignments", "costs", "terms", "term_costs")
+    return all(getattr(one, name).tobytes() == getattr(other, name).tobytes() for name in names)
+
+
+def test_float32_is_read_as_it_is() -> None:
+    """Bit by bit the problem of the same numbers as float64, and so for either array alone; nothing is changed."""
+    rng = np.random.default_rng(0)
+    edges = np.array(list(itertools.permutations(range(30), 2)))
+    unary = rng.normal(size=(30, 30)).astype(np.float32)
+    quadratic = rng.normal(size=(len(edges), len(edges))).astype(np.float32)
+    before = unary.copy(), quadratic.copy()
+    reference = gm.Problem(unary.astype(np.float64), edges, edges, quadratic.astype(np.float64))
+    unary.flags.writeable = quadratic.flags.writeable = False
+    for u in (unary, unary.astype(np.float64)):
+        for q in (quadratic, quadratic.astype(np.float64)):
+            assert same(gm.Problem(u, edges.astype(np.int32), edges, q), reference)
+    assert np.array_equal(unary, before[0])
+    assert np.array_equal(quadratic, before[1])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_arrays_at_odd_addresses(dtype: type) -> None:
+    given = {key: value.astype(dtype) if key in ("unary", "quadratic") else value for key, value in dense().items()}
+    moved = {}
+    for key, value in given.items():
+        memory = np.empty(value.nbytes + 1, dtype=np.uint8)[1:]
+        moved[key] = memory.view(value.dtype).reshape(value.shape)
+        moved[key][...] = value
+    assert same(gm.Problem(**moved), gm.Problem(**given))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("place", [0, 511, 512, 1023, 1024, 1599])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_the_first_wrong_cost_is_named(dtype: type, place: int, value: float) -> None:
+    unary = np.zeros((40, 40), dtype=dtype)
+    unary.flat[[place, -1]] = value
+    with pytest.raises(ValueError, match=rf"unary\[{place // 40}, {place % 40}\] is {value}"):
+        gm.Problem(unary, [], [], np.zeros((0, 0)))
+    unary.flat[[place, -1]] = np.finfo(np.float32).max if dtype == np.float32 else 1e150
+    assert gm.Problem(unary, [], [], np.zeros((0, 0))).costs[place] == unary.flat[place]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int8, np.int64, bool])
