@@ -1,11 +1,11 @@
-// Python module bbgm_solver._core: checks the arguments, releases the GIL, copies the results out.
+// Python module bbgm_solver._core: releases the GIL, copies the results out.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
 #include <algorithm>
 
-#include "check.hpp"
+#include "build.hpp"
 #include "signals.hpp"
 #include "solver.hpp"
 
@@ -16,45 +16,6 @@ namespace {
 using gm::Options;
 using gm::Problem;
 using gm::Result;
-
-Problem make_dense(const py::handle& unary, const py::handle& edges1, const py::handle& edges2,
-                   const py::handle& quadratic, const py::handle& allowed, const py::handle& unmatched1,
-                   const py::handle& unmatched2) {
-  const check::CostArray u = check::cost_array(unary, "unary", 2);
-  const int n1 = check::count(u.array.shape(0), "unary"), n2 = check::count(u.array.shape(1), "unary");
-  const Integers e1 = check::edges(edges1, "edges1", n1), e2 = check::edges(edges2, "edges2", n2);
-  const check::CostArray q = check::cost_array(quadratic, "quadratic", 2);
-  check::shape(q.array, "quadratic", {e1.shape(0), e2.shape(0)}, "(E1, E2)");
-  py::array_t<bool, py::array::c_style | py::array::forcecast> mask;
-  if (!allowed.is_none()) {
-    mask = check::mask(allowed, "allowed");
-    check::shape(mask, "allowed", {n1, n2}, "(n1, n2)");
-  }
-  std::vector<double> idle1 = check::unmatched(unmatched1, "unmatched1", "(n1,)", n1);
-  std::vector<double> idle2 = check::unmatched(unmatched2, "unmatched2", "(n2,)", n2);
-  const py::gil_scoped_release release;
-  Problem p = gm::from_dense(n1, n2, u.data, static_cast<int>(e1.shape(0)), e1.data(),
-                             static_cast<int>(e2.shape(0)), e2.data(), q.data, allowed.is_none() ? nullptr : mask.data());
-  p.set_unmatched(std::move(idle1), std::move(idle2));
-  return p;
-}
-
-Problem make_sparse(std::int64_t n1, std::int64_t n2, const py::handle& assignments, const py::handle& costs,
-                    const py::handle& terms, const py::handle& term_costs, const py::handle& unmatched1,
-                    const py::handle& unmatched2) {
-  check::count(n1, "n1");
-  check::count(n2, "n2");
-  const Integers a = check::pairs(assignments, "assignments", n1, n2);
-  const Doubles c = check::costs(costs, "costs", 1);
-  check::shape(c, "costs", {a.shape(0)}, "(A,)");
-  const Integers t = check::pairs(terms, "terms", a.shape(0), a.shape(0));
-  const Doubles d = check::costs(term_costs, "term_costs", 1);
-  check::shape(d, "term_costs", {t.shape(0)}, "(T,)");
-  Problem p = check::sparse(static_cast<int>(n1), static_cast<int>(n2), a, c, t, d);
-  p.set_unmatched(check::unmatched(unmatched1, "unmatched1", "(n1,)", p.n1),
-                  check::unmatched(unmatched2, "unmatched2", "(n2,)", p.n2));
-  return p;
-}
 
 template <class T, class F>
 py::array_t<T> table(std::size_t rows, F&& entry) {
@@ -149,15 +110,15 @@ Args:
         costs the sum of unmatched1 and unmatched2.
     unmatched2: (n2,) the same for graph 2.
 
-Costs may have any real dtype and strides; contiguous float64 and float32 arrays are read where they are, and none is kept.
+Costs may have any real dtype and strides. Contiguous float64 and float32 is read in place, and no array is kept.
 
 Raises:
     ValueError: wrong shape, NaN or infinity, node out of range, duplicate edge, self-loop; names argument and position.
     TypeError: not a real number where a cost is expected, not an integer where a node is.)")
-      .def(py::init(&make_dense), py::arg("unary"), py::arg("edges1"), py::arg("edges2"), py::arg("quadratic"),
+      .def(py::init(&build::dense), py::arg("unary"), py::arg("edges1"), py::arg("edges2"), py::arg("quadratic"),
            py::kw_only(), py::arg("allowed") = py::none(), py::arg("unmatched1") = py::none(),
            py::arg("unmatched2") = py::none())
-      .def_static("sparse", &make_sparse, py::arg("n1"), py::arg("n2"), py::arg("assignments"), py::arg("costs"),
+      .def_static("sparse", &build::sparse, py::arg("n1"), py::arg("n2"), py::arg("assignments"), py::arg("costs"),
                   py::arg("terms"), py::arg("term_costs"), py::kw_only(), py::arg("unmatched1") = py::none(),
                   py::arg("unmatched2") = py::none(),
                   R"(A problem given by its allowed assignments and pairwise terms, the content of a .dd file.
@@ -197,7 +158,7 @@ Args:
                                   unmatched1_of(p), unmatched2_of(p));
           },
           [](const py::tuple& t) {
-            return make_sparse(t[0].cast<int>(), t[1].cast<int>(), t[2], t[3], t[4], t[5], t[6], t[7]);
+            return build::sparse(t[0].cast<int>(), t[1].cast<int>(), t[2], t[3], t[4], t[5], t[6], t[7]);
           }));
 
   // An instance that was made without __init__ is an empty problem, not what happens to be in memory.
@@ -206,7 +167,7 @@ Args:
   };
 
   m.def("evaluate", [](const Problem& p, const py::handle& assignment) {
-    return p.evaluate(check::matching(assignment, p));
+    return p.evaluate(build::matching(assignment, p));
   });
   m.def("largest_matching", &gm::largest_matching);
   m.def("solve", [](const Problem& p, Options options) {

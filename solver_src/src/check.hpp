@@ -1,4 +1,4 @@
-// Checks of the arguments that come from Python. Every error names the argument, the position and what is allowed.
+// Checks of the arrays that come from Python. Every error names the argument, the position and what is allowed.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -43,7 +43,8 @@ inline py::array as_array(const py::handle& value, const std::string& name) {
 
 // At an address that is a multiple of the item's size.
 inline bool aligned(const py::array& a) {
-  return reinterpret_cast<std::uintptr_t>(a.data()) % static_cast<std::uintptr_t>(std::max<py::ssize_t>(a.itemsize(), 1)) == 0;
+  const std::size_t item = static_cast<std::size_t>(std::max<py::ssize_t>(a.itemsize(), 1));
+  return reinterpret_cast<std::uintptr_t>(a.data()) % item == 0;
 }
 
 // Which matches are allowed, as contiguous bool.
@@ -128,14 +129,6 @@ inline Doubles costs(const py::handle& value, const char* name, py::ssize_t ndim
   return Doubles::ensure(cost_array(value, name, ndim).array);
 }
 
-// Costs of staying unmatched, (n,); none: nothing is given.
-inline std::vector<double> unmatched(const py::handle& value, const char* name, const char* symbols, int n) {
-  if (value.is_none()) return std::vector<double>(n, 0.0);
-  const Doubles d = costs(value, name, 1);
-  shape(d, name, {n}, symbols);
-  return std::vector<double>(d.data(), d.data() + n);
-}
-
 // (K, 2) integers, the first column in [0, limit1), the second in [0, limit2).
 inline Integers pairs(const py::handle& value, const char* name, std::int64_t limit1, std::int64_t limit2) {
   const py::array a = as_array(value, name);
@@ -205,54 +198,6 @@ inline Integers edges(const py::handle& value, const char* name, std::int64_t n)
       throw py::value_error(position(name, {k}) + " = " + pair_text(e, k) + " is a self-loop; leave it out");
   no_repeats(e, name, n, n);
   return e;
-}
-
-inline gm::Problem sparse(int n1, int n2, const Integers& a, const Doubles& c, const Integers& t, const Doubles& d) {
-  no_repeats(a, "assignments", n1, n2);
-  const std::size_t n = static_cast<std::size_t>(a.shape(0));
-  std::vector<int> order(n), place(n), left(n), right(n);
-  std::vector<double> cost(n);
-  const std::int64_t* pair = a.data();
-  for (std::size_t k = 0; k < n; ++k) order[k] = static_cast<int>(k);
-  std::sort(order.begin(), order.end(), [pair](int s, int r) {
-    return pair[2 * s] != pair[2 * r] ? pair[2 * s] < pair[2 * r] : pair[2 * s + 1] < pair[2 * r + 1];
-  });
-  for (std::size_t k = 0; k < n; ++k) {
-    place[order[k]] = static_cast<int>(k);
-    left[k] = static_cast<int>(pair[2 * order[k]]);
-    right[k] = static_cast<int>(pair[2 * order[k] + 1]);
-    cost[k] = c.data()[order[k]];
-  }
-  std::vector<gm::Term> terms;
-  terms.reserve(static_cast<std::size_t>(t.shape(0)));
-  for (py::ssize_t k = 0; k < t.shape(0); ++k) {
-    const int p = place[t.data()[2 * k]], q = place[t.data()[2 * k + 1]];
-    if (left[p] != left[q] && right[p] != right[q]) terms.push_back({p, q, d.data()[k]});
-  }
-  return gm::Problem(n1, n2, std::move(left), std::move(right), std::move(cost), gm::merge_terms(std::move(terms)));
-}
-
-// A matching of allowed assignments, (n1,) with -1 for an unmatched node.
-inline std::vector<int> matching(const py::handle& value, const gm::Problem& p) {
-  const py::array a = as_array(value, "assignment");
-  if (a.size() > 0 && a.dtype().kind() != 'i' && a.dtype().kind() != 'u')
-    throw py::type_error("assignment has dtype " + py::str(a.dtype()).cast<std::string>() + ", expected integers");
-  shape(a, "assignment", {p.n1}, "(n1,)");
-  const Integers j = Integers::ensure(a);
-  std::vector<int> result(p.n1), holder(p.n2, -1);
-  for (int i = 0; i < p.n1; ++i) {
-    const std::int64_t node = j.data()[i];
-    const std::string text = position("assignment", {i}) + " is " + std::to_string(node);
-    if (node < -1 || node >= p.n2)
-      throw py::value_error(text + ", outside 0 <= index < " + std::to_string(p.n2) + " and not -1 (unmatched)");
-    result[i] = static_cast<int>(node);
-    if (node < 0) continue;
-    if (holder[node] >= 0)
-      throw py::value_error(text + ", which " + position("assignment", {holder[node]}) + " already is");
-    if (p.find(i, result[i]) < 0) throw py::value_error(text + ", but this match is forbidden by the problem");
-    holder[node] = i;
-  }
-  return result;
 }
 
 }  // namespace check

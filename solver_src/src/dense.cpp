@@ -39,8 +39,8 @@ struct Terms {
   std::vector<Neighbour> adj;
 };
 
-// Terms come out in order: an assignment's partners are pairs of neighbours of its nodes. Entries of opposite directions
-// are paid together and add up. index: (n1, n2) number of an assignment, or -1.
+// Terms come out in order: an assignment's partners are pairs of neighbours of its nodes. Entries of opposite
+// directions are paid together and add up. index: (n1, n2) number of an assignment, or -1.
 template <class T>
 Terms terms_of(int n2, const std::vector<int>& left, const std::vector<int>& right, const std::vector<int>& index,
                const Graph& graph1, const Graph& graph2, const T* quadratic, std::size_t e2) {

@@ -25,7 +25,9 @@ double gap_tolerance(const Problem& problem, const Options& options, double obje
   return std::max(stated - options.least_gap, options.least_gap);
 }
 
-int largest_matching(const Problem& p) { return count_matches(linear_matching(p, std::vector<double>(p.size(), -1.0))); }
+int largest_matching(const Problem& p) {
+  return count_matches(linear_matching(p, std::vector<double>(p.size(), -1.0)));
+}
 
 Result solve(const Problem& problem, const Options& options) {
   const PollScope scope(options.give_up);
