@@ -97,7 +97,8 @@ PYBIND11_MODULE(_core, m) {
       .def(py::init(&make_options), py::arg("method"), py::arg("effort"), py::arg("full"), py::arg("max_iterations"),
            py::arg("round_every"), py::arg("tolerance"));
 
-  py::class_<Problem>(m, "Problem", R"(A graph matching instance, costs minimised; any node may stay unmatched, at no cost unless one is given.
+  py::class_<Problem>(m, "Problem",
+                      R"(A graph matching instance, costs minimised; any node may stay unmatched, at no cost unless one is given.
 
 Args:
     unary: (n1, n2) cost of matching node i of graph 1 to node j of graph 2, the paper's c^v.

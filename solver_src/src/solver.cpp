@@ -12,7 +12,18 @@ namespace {
 
 constexpr double inf = std::numeric_limits<double>::infinity();
 
+// Without terms, one linear assignment is the optimum.
+Result solve_linear(const Problem& problem) {
+  Result result;
+  result.assignment = linear_matching(problem, problem.cost);
+  result.objective = result.lower_bound = problem.evaluate(result.assignment);
+  result.optimal = true;
+  result.stop_reason = "optimal";
+  return result;
+}
+
 Result solve_partial(const Problem& problem, const Options& options) {
+  if (problem.terms.empty()) return solve_linear(problem);
   return options.method == Method::dual ? solve_dual(problem, options) : solve_best(problem, options);
 }
 

@@ -29,19 +29,34 @@ def test_small_and_lopsided_problems(method: str, n1: int, n2: int) -> None:
     assert result.stop_reason == "optimal"
 
 
-def test_linear_problems_are_linear_assignment() -> None:
+def linear_optimum(unary: np.ndarray, allowed: np.ndarray, full: bool) -> float:
+    """By scipy, with a column for each row and a row for each column that stand for staying unmatched."""
     from scipy.optimize import linear_sum_assignment
 
+    n1, n2 = unary.shape
+    dear = 1e6
+    costs = np.zeros((n1 + n2, n1 + n2))
+    costs[:n1, :n2] = np.where(allowed, unary - dear * full, dear)
+    rows, columns = linear_sum_assignment(costs)
+    real = (rows < n1) & (columns < n2)
+    assert allowed[rows[real], columns[real]].all()
+    return float(unary[rows[real], columns[real]].sum())
+
+
+@pytest.mark.parametrize("method", ["best", "dual"])
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("density", [1.0, 0.5, 0.1])
+def test_linear_problems_are_linear_assignment(method: str, full: bool, density: float) -> None:
     rng = np.random.default_rng(3)
-    for n1, n2 in [(5, 5), (12, 20), (20, 12), (60, 60)]:
-        unary = rng.normal(size=(n1, n2)) - 2
-        rows, columns = linear_sum_assignment(unary)
-        for full in (False, True):
-            result = gm.solve(linear(unary), full=full)
+    for n1, n2 in [(1, 1), (5, 5), (12, 20), (20, 12), (60, 60)]:
+        for unary in (rng.normal(size=(n1, n2)), rng.integers(-3, 2, size=(n1, n2)).astype(float)):
+            allowed = rng.random((n1, n2)) < density
+            problem = gm.Problem(unary, NO_EDGES, NO_EDGES, np.zeros((0, 0)), allowed=allowed)
+            result = gm.solve(problem, method, full=full)
             assert result.optimal
-            assert result.objective <= unary[rows, columns].sum() + 1e-9
-            if full:
-                assert result.objective == pytest.approx(unary[rows, columns].sum(), abs=1e-9)
+            assert result.stop_reason == "optimal"
+            assert result.objective == pytest.approx(linear_optimum(unary, allowed, full), abs=1e-9)
+            assert result.lower_bound == result.objective == gm.evaluate(problem, result.assignment)
 
 
 @pytest.mark.parametrize("scale", [1e12, 1e-12, 1e-300, 1e140])
