@@ -97,11 +97,14 @@ inline std::string broken(const Problem& p, const Options& options, const Result
   if (r.objective != p.evaluate(r.assignment)) return "objective is not the cost of the assignment";
   if (!std::isfinite(r.lower_bound)) return "bound is not finite";
   if (r.lower_bound > r.objective) return "bound above the objective";
-  // The reward of `full` is counted once a match: what is closed is relative to that.
-  const double closed = gap_tolerance(p, options, r.objective) * (options.full ? 2 * p.n1 + 2 : 1);
-  const double rounding = 1e-12 * (p.magnitude() + p.largest_cost) * (options.full ? 2 * p.n1 + 2 : 1);
+  const double closed = gap_tolerance(p, options, r.objective);
+  double idle = 0;
+  for (const auto* costs : {&p.unmatched1, &p.unmatched2})
+    for (const double c : *costs) idle += std::fabs(c);
+  // The reward of `full`, above all matches together, is counted once a match.
+  const double rounding = 1e-12 * (p.magnitude() + p.largest_cost + idle) * (options.full ? 2 * p.n1 + 2 : 1);
   if (r.optimal && r.objective - r.lower_bound > closed + rounding) return "a proof with a gap";
-  if (!options.full && r.objective > 0) return "worse than the empty matching";
+  if (!options.full && r.objective > p.empty_objective()) return "worse than the empty matching";
   if (options.full && matched != largest_matching(p)) return "not full";
   if (r.lower_bound > optimum + closed + rounding) return "bound above the optimum";
   if (r.objective < optimum - rounding) return "below the optimum";
@@ -149,6 +152,12 @@ inline std::string check_bounds(const Problem& p, double optimum) {
   return "";
 }
 
+inline std::vector<double> read_unmatched(Bytes& bytes, int n, const Costs& costs) {
+  std::vector<double> unmatched(n);
+  for (double& c : unmatched) c = costs(bytes);
+  return unmatched;
+}
+
 // Solves the problem that the bytes describe by both methods, all efforts, full and not. "" or what is broken.
 inline std::string check(const std::uint8_t* data, std::size_t size) {
   Bytes bytes{data, size};
@@ -158,12 +167,17 @@ inline std::string check(const std::uint8_t* data, std::size_t size) {
   if (shape >= 236) n1 = n2 = 6 + shape % 4;
   static const int exponents[] = {0, 40, -40, 340, -340, 120, -120, 480};
   const Costs costs{kind % 3, exponents[kind / 3 % 8]};
-  const Problem p = kind >= 192 ? read_dense(bytes, n1, n2, costs) : read_sparse(bytes, n1, n2, costs);
+  std::vector<double> unmatched1, unmatched2;
+  const int unmatched = bytes.next() % 4;
+  if (unmatched == 1 || unmatched == 3) unmatched1 = read_unmatched(bytes, n1, costs);
+  if (unmatched >= 2) unmatched2 = read_unmatched(bytes, n2, costs);
+  Problem p = kind >= 192 ? read_dense(bytes, n1, n2, costs) : read_sparse(bytes, n1, n2, costs);
+  p.set_unmatched(unmatched1, unmatched2);
   const bool small = n1 <= 5 && n2 <= 5;
   for (const bool full : {false, true}) {
     double optimum = std::numeric_limits<double>::quiet_NaN();
     if (small) optimum = cheapest(p, full);
-    if (small && !full && !p.terms.empty() && p.largest_cost > 1e-3 && p.largest_cost < 1e100) {
+    if (small && !full && unmatched == 0 && !p.terms.empty() && p.largest_cost > 1e-3 && p.largest_cost < 1e100) {
       const std::string what = check_bounds(p, optimum);
       if (!what.empty()) return what;
     }
