@@ -14,11 +14,12 @@ namespace gm {
 
 class StarBound {
  public:
-  explicit StarBound(const Problem& problem);
+  // The nearer `matching` is to the best one, the better the first split.
+  StarBound(const Problem& problem, const std::vector<int>& matching);
 
   // The bound of the present split. +inf: nothing is left.
   double bound();
-  // Moves costs, with bound() just called; what no matching cheaper than `upper` uses is removed for good.
+  // Moves costs, with bound() called since the last pass; what no matching cheaper than `upper` uses is removed for good.
   // Returns the number of assignments removed.
   int pass(double upper, bool forward);
 
@@ -40,6 +41,7 @@ class StarBound {
     int mirror;       // the same term at its other assignment
   };
   void build_stars();
+  void split(const std::vector<int>& matching);
   double value(int a);
   double force(int a);
   void remove(int a);
@@ -54,7 +56,8 @@ class StarBound {
   std::vector<char> forced_[2];  // a node that every better matching matches
   bool any_forced_ = false;
   std::vector<double> costs_;    // (n1, n2) star values, +inf where forbidden or removed
-  std::vector<double> matrix_;   // of the star that value() looked at last, as are the next two
+  std::vector<double> potential_;  // like nodes_: of the star's linear assignment, from the last bound()
+  std::vector<double> matrix_;     // of the star that value() looked at last, as are the next two
   std::vector<double> reward_[2];
   LapResult star_lap_, lap_;
   int size_;
