@@ -92,7 +92,7 @@ def solve(
         effort: work limit of "best": "fast", "default" or "thorough".
         full: match as many nodes as the allowed assignments permit, every node of the smaller graph if possible.
         max_iterations: iterations of "dual".
-        round_every: "dual" rounds in the first, the last and each round_every-th iteration.
+        round_every: "dual" rounds after both passes of the first, the last and each round_every-th iteration.
         tolerance: a gap of at most tolerance * max(|objective|, largest cost) counts as closed.
 
     Raises:
