@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "lap.hpp"
+#include "memory.hpp"
 #include "solver.hpp"
 
 namespace gm {
@@ -244,7 +245,8 @@ class MessagePassing {
 
   const Problem& p_;
   std::vector<int> at1_, at2_;  // (n1 + 1,) start of a node's vector in u_; (A,) position of an assignment in v_
-  std::vector<double> u_, v_, x_, marginal_, lap_costs_;
+  std::vector<double> u_, v_, marginal_, lap_costs_;
+  Array<double> x_;
   std::vector<Table> tables_;
   std::vector<std::vector<Incident>> incident_;
   LapResult lap_;
