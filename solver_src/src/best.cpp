@@ -47,7 +47,7 @@ Limits limits(Effort effort) {
   switch (effort) {
     case Effort::fast: return {5, 3, 0.35, 2, 600, 0, 0.5};
     case Effort::thorough: return {30, 10, 0.85, 100, 100'000, 4'000'000'000, inf};
-    default: return {6, 7, 0.6, 20, 2500, 4'000'000, 2.5};
+    default: return {6, 7, 0.6, 20, 2200, 4'000'000, 2.5};
   }
 }
 
@@ -126,16 +126,15 @@ class BestSolver {
   // True when the incumbent is proved to be optimal.
   bool prove() {
     if (problem_.size() == 0) return true;
-    StarBound star(problem_);
-    bound_ = star.bound();
-    note();
-    descend_from(star.match());
-    if (closed()) return true;
     search_.start(std::vector<int>(problem_.n1, -1));
     search_.greedy();
     search_.descend();
     take();
+    StarBound star(problem_, best_.assignment);
+    bound_ = star.bound();
     note();
+    if (closed()) return true;
+    descend_from(star.match());
     if (closed()) return true;
     for (int pass = 0; pass < star_passes; ++pass) {
       const int removed = star.pass(best_.target(), pass % 2 == 0);

@@ -84,15 +84,16 @@ void CoupledDual::build_side(int which, const std::vector<int>& node, const std:
   s.least.resize(s.tables.size());
   // No cost where there is no term, infinite where both labels are the same node of the other graph.
   const std::vector<int>& other = which == 0 ? p.right : p.left;
-  const auto assignment = [&](int i, int label) { return which == 0 ? start[i] + label : p.col[start[i] + label]; };
   for (const Table& table : s.tables) {
+    const int i = table.row_node, k = table.column_node;
     poll(8 * static_cast<std::int64_t>(table.rows) * table.width);
-    for (int r = 0; r < table.rows; ++r)
-      for (int c = 0; c < s.labels[table.column_node]; ++c) {
-        const bool same = r + 1 < table.rows && c + 1 < s.labels[table.column_node] &&
-                          other[assignment(table.row_node, r)] == other[assignment(table.column_node, c)];
-        if (!same) s.x[table.start + static_cast<std::size_t>(r) * table.width + c] = 0;
-      }
+    double* row = s.x.data() + table.start;
+    for (int r = 0; r < table.rows; ++r, row += table.width) {
+      std::fill_n(row, s.labels[k], 0.0);
+      if (r + 1 == table.rows) continue;  // unmatched
+      const int j = other[which == 0 ? start[i] + r : p.col[start[i] + r]];
+      if (const int b = which == 0 ? p.find(k, j) : p.find(j, k); b >= 0) row[local[b]] = inf;
+    }
   }
   for (std::size_t t = 0; t < p.terms.size(); ++t) s.x[term_at_[which][t]] = 0.5 * p.terms[t].cost;
   std::size_t most = 4;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lap.hpp"
+#include "memory.hpp"
 #include "problem.hpp"
 
 namespace gm {
@@ -66,8 +67,8 @@ class CoupledDual {
     std::vector<std::size_t> node_at;         // (n + 1,) start of a node's vector, padded to four
     std::vector<double> u, log_weight;        // costs, and -cost / temperature during anneal
     std::vector<Table> tables;
-    std::vector<double> x, weight;            // costs, and weights during anneal
-    std::vector<double> move;                 // log factors applied to rows and columns of the tables during anneal
+    Array<double> x, weight;            // costs, and weights during anneal
+    Array<double> move;                 // log factors applied to rows and columns of the tables during anneal
     std::vector<double> total;                // (tables,) sum of weights
     std::vector<std::vector<Incident>> incident;
     std::vector<double> node_marginal;        // like u: sum over tables of (row minimum - table minimum)
@@ -92,10 +93,10 @@ class CoupledDual {
   const Problem& problem_;
   Side side_[2];
   std::vector<int> local_[2];                 // (A,) position of an assignment in its node's vector
-  std::vector<std::size_t> term_at_[2];       // (T,) position of a term in x
-  std::vector<int> term_table_[2];
-  std::vector<std::pair<int, int>> terms_;    // (T,) of those with both assignments left, as are the next three
-  std::vector<double> term_factor_;           // (T,) product of the factors of the terms during anneal
+  Array<std::size_t> term_at_[2];       // (T,) position of a term in x
+  Array<int> term_table_[2];
+  Array<std::pair<int, int>> terms_;    // (T,) of those with both assignments left, as are the next three
+  Array<double> term_factor_;           // (T,) product of the factors of the terms during anneal
   std::vector<char> alive_;                   // (A,)
   std::vector<double> label_bound_, idle_bound_;  // (A,), (n1,)
   std::vector<double> lap_costs_, buffer_;

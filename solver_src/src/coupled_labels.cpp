@@ -168,7 +168,8 @@ void CoupledDual::compact() {
     const std::vector<int>& start = which == 0 ? problem_.row_start : problem_.col_start;
     kept.assign(s.n, {});
     std::vector<int> only(s.n, -1);  // the label that is left, if there is one
-    std::vector<double> u, x;
+    std::vector<double> u;
+    Array<double> x;
     for (int i = 0; i < s.n; ++i) {
       for (int k = start[i]; k < start[i + 1]; ++k)
         if (const int a = which == 0 ? k : problem_.col[k]; alive_[a]) {

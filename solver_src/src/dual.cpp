@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "lap.hpp"
+#include "memory.hpp"
 #include "poll.hpp"
 #include "solver.hpp"
 
@@ -32,14 +33,28 @@ class MessagePassing {
     build_tables();
   }
 
-  // One iteration: the linear part to optimality, a pass forward, a pass backward. `share` < 0: anisotropic weights, as
+  // An iteration: the linear part to optimality, a pass forward, a pass backward. `share` < 0: anisotropic weights, as
   // in SRMP and TRW-S; otherwise that part of a node's costs stays with it.
-  void iterate(double share) {
+  void pass_forward(double share) {
     linear_step();
-    for (int i = 0; i < p_.n1; ++i) visit(i, true, share);
+    for (int i = 0; i < p_.n1; ++i) {
+      visit(i, true, share);
+      push(u_, at1_[i], at1_[i + 1], 1, [&](int k, double delta) { v_[at2_[p_.row_start[i] + k]] += delta; });
+    }
     for (int j = 0; j < p_.n2; ++j) pull_from_graph1(j);
-    for (int j = p_.n2 - 1; j >= 0; --j) pull_from_graph1(j);
-    for (int i = p_.n1 - 1; i >= 0; --i) visit(i, false, share);
+  }
+  void pass_backward(double share) {
+    for (int j = p_.n2 - 1; j >= 0; --j) {
+      pull_from_graph1(j);
+      push(v_, p_.col_start[j] + j, p_.col_start[j + 1] + j + 1, 0.5, [&](int k, double delta) {
+        const int a = p_.col[p_.col_start[j] + k];
+        u_[a + p_.left[a]] += delta;
+      });
+    }
+    for (int i = p_.n1 - 1; i >= 0; --i) {
+      pull_from_graph2(i);
+      visit(i, false, share);
+    }
   }
 
   double bound() const {
@@ -136,7 +151,6 @@ class MessagePassing {
   }
 
   void visit(int i, bool forward, double share) {
-    if (!forward) pull_from_graph2(i);
     int later = 0;
     for (const Incident& e : incident_[i]) {
       receive(i, e);
@@ -154,6 +168,25 @@ class MessagePassing {
       if (e.as_row != forward) continue;
       send(e, marginal_);
       for (int l = 0; l < labels; ++l) u[l] -= marginal_[l];
+    }
+  }
+
+  // Moves `share` of what each match at a node costs above (or below) the node's minimum, when "unmatched" attains it, or
+  // else the second smallest value, to the match's other end: give(label, cost).
+  template <class Give>
+  static void push(std::vector<double>& from, int begin, int end, double share, Give&& give) {
+    double least = from[end - 1], second = inf;
+    bool idle = true;  // "unmatched" attains the minimum
+    for (int l = begin; l + 1 < end; ++l) {
+      idle = idle && from[end - 1] <= from[l];
+      second = std::min(second, std::max(least, from[l]));
+      least = std::min(least, from[l]);
+    }
+    const double reference = idle ? least : second;
+    for (int l = begin; l + 1 < end; ++l) {
+      const double delta = share * (from[l] - reference);
+      from[l] -= delta;
+      give(l - begin, delta);
     }
   }
 
@@ -214,7 +247,8 @@ class MessagePassing {
 
   const Problem& p_;
   std::vector<int> at1_, at2_;  // (n1 + 1,) start of a node's vector in u_; (A,) position of an assignment in v_
-  std::vector<double> u_, v_, x_, marginal_, lap_costs_;
+  std::vector<double> u_, v_, marginal_, lap_costs_;
+  Array<double> x_;
   std::vector<Table> tables_;
   std::vector<std::vector<Incident>> incident_;
   LapResult lap_;
@@ -232,18 +266,22 @@ Result solve_dual(const Problem& problem, const Options& options) {
   const auto closed = [&] {
     return result.objective - result.lower_bound <= gap_tolerance(problem, options, result.objective);
   };
-  for (int k = 1; k <= options.max_iterations && !closed(); ++k) {
-    if (options.events) options.events->push_back({k - 1, result.lower_bound, result.assignment});
-    const bool rounding = k == 1 || k % options.round_every == 0 || k == options.max_iterations;
-    dual.iterate(rounding ? 0.5 : -1);
-    result.iterations = k;
-    result.lower_bound = std::max(result.lower_bound, dual.bound());
-    if (!rounding) continue;
+  const auto round = [&] {
     const std::vector<int>& match = dual.round();
     if (const double value = problem.evaluate(match); value < result.objective) {
       result.objective = value;
       result.assignment = match;
     }
+  };
+  for (int k = 1; k <= options.max_iterations && !closed(); ++k) {
+    if (options.events) options.events->push_back({k - 1, result.lower_bound, result.assignment});
+    const bool rounding = k == 1 || k % options.round_every == 0 || k == options.max_iterations;
+    const double share = rounding ? 0.5 : -1;
+    dual.pass_forward(share);
+    if (rounding) round();
+    dual.pass_backward(share);
+    if (rounding) round();
+    result.iterations = k;
     result.lower_bound = std::max(result.lower_bound, dual.bound());
   }
   result.optimal = closed();

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "memory.hpp"
 #include "problem.hpp"
 
 namespace gm {
@@ -69,7 +70,7 @@ class LocalSearch {
   std::vector<int> link_start_;      // (n1 + 1,)
   std::vector<int> link_of_;         // (n1, n1) index in links_, or -1
   std::vector<std::size_t> table_at_;
-  std::vector<double> table_;
+  Array<double> table_;
 };
 
 }  // namespace gm

@@ -60,7 +60,10 @@ GM_CLONES LocalSearch::Move LocalSearch::best_move_complete(bool use_tabu) {
   double* column = column_.data();
   double* pair = pair_.data();  // (n1,) cost of the pair that a swap with a node would bring
   const int* at1 = at1_.data();
-  Move best{std::numeric_limits<double>::infinity()};
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  vec::Four infinite;
+  vec::fill(inf, infinite);
+  Move best{inf};
   const double aspiration = best_value_ - value_ - 1e-12 * p.largest_cost;
   const std::int64_t now = use_tabu ? time_ : std::numeric_limits<std::int64_t>::max();
   int n_held = 0;
@@ -87,26 +90,37 @@ GM_CLONES LocalSearch::Move LocalSearch::best_move_complete(bool use_tabu) {
         pair[link.node] = link.cost(first + j, link.node * n2 + j0);
       }
     }
+    if (a0 >= 0) {
+      const double delta = g[j0] + column[j0] + row;
+      if (delta < best.delta && !(tabu_out_[i] > now && delta >= aspiration)) best = {delta, -1, -1, i};
+      column[j0] = inf;  // what is left are the moves that enter
+    }
+    const std::int64_t* barred = tabu_in_.data() + first;
     vec::Four least, x, y;
-    vec::fill(std::numeric_limits<double>::infinity(), least);
+    vec::fill(best.delta, least);
     int j = 0;
     for (; j + 4 <= n2; j += 4) {
+      vec::FourBits until;
       vec::load(g + j, x);
       vec::load(column + j, y);
-      vec::min(x + y, least, least);
+      vec::load(barred + j, until);
+      x = x + y + row;
+      x = (until > now) & (x >= aspiration) ? infinite : x;
+      vec::min(x, least, least);
     }
     double smallest = std::min(std::min(least[0], least[1]), std::min(least[2], least[3]));
-    for (; j < n2; ++j) smallest = std::min(smallest, g[j] + column[j]);
-    if (smallest + row < best.delta)
-      for (j = 0; j < n2; ++j) {
-        const double delta = g[j] + column[j] + row;
-        if (delta >= best.delta) continue;
-        const int a = first + j;
-        const bool tabu = a == a0 ? tabu_out_[i] > now : tabu_in_[a] > now;
-        if (tabu && delta >= aspiration) continue;
-        best = a == a0 ? Move{delta, -1, -1, i} : Move{delta, a, -1, -1};
-      }
+    const auto entering = [&](int k) {
+      const double delta = g[k] + column[k] + row;
+      return barred[k] > now && delta >= aspiration ? inf : delta;
+    };
+    for (; j < n2; ++j) smallest = std::min(smallest, entering(j));
+    if (smallest < best.delta) {
+      j = 0;
+      while (entering(j) != smallest) ++j;
+      best = {smallest, first + j, -1, -1};
+    }
     if (a0 < 0) continue;
+    column[j0] = row;
     for (int k = next_held; k < n_held; ++k) {  // each swap once
       const int node = held[k], other = node * n2 + j0;
       const double delta = g[held_column[k]] + column[held_column[k]] + row + gain[other] + pair[node];

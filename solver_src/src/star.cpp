@@ -11,11 +11,12 @@ namespace gm {
 namespace {
 
 constexpr double inf = std::numeric_limits<double>::infinity();
-constexpr double moved = 0.9;  // part of what a star can spare that is moved
+constexpr double moved = 0.8;  // part of what a star can spare that is moved
+constexpr double kept = 0.1;   // part of a term's cost that a likely assignment's star has at first
 
 }  // namespace
 
-StarBound::StarBound(const Problem& p)
+StarBound::StarBound(const Problem& p, const std::vector<int>& matching)
     : problem_(p), stars_(p.size()), cells_(p.adj.size()), part_(p.adj.size()), alive_(p.size(), 1),
       costs_(static_cast<std::size_t>(p.n1) * p.n2, inf), size_(p.size()) {
   forced_[0].assign(p.n1, 0);
@@ -30,8 +31,26 @@ StarBound::StarBound(const Problem& p)
     cells_[high].mirror = low[t];
     cells_[low[t]].mirror = high;
   }
-  for (std::size_t k = 0; k < part_.size(); ++k) part_[k] = 0.5 * p.adj[k].cost;
   build_stars();
+  potential_.resize(nodes_.size());
+  split(matching);
+}
+
+// Half of a term's cost to either assignment. Of a term that the matching does not pay, an assignment of the matching
+// gets less: in its star nothing shall look better than the matching, or its value is too low.
+void StarBound::split(const std::vector<int>& matching) {
+  const Problem& p = problem_;
+  for (std::size_t k = 0; k < part_.size(); ++k) part_[k] = 0.5 * p.adj[k].cost;
+  for (int i = 0; i < p.n1; ++i) {
+    if (matching[i] < 0) continue;
+    const int a = p.find(i, matching[i]);
+    for (int k = p.adj_start[a]; k < p.adj_start[a + 1]; ++k) {
+      const int b = p.adj[k].a;
+      if (matching[p.left[b]] == p.right[b]) continue;
+      part_[k] = kept * p.adj[k].cost;
+      part_[cells_[k].mirror] = p.adj[k].cost - part_[k];
+    }
+  }
 }
 
 void StarBound::build_stars() {
@@ -63,7 +82,7 @@ void StarBound::build_stars() {
   }
 }
 
-// The cost of an assignment and the least that its star can add.
+// The cost of an assignment and the least that its star can add; the potentials of its nodes with it.
 double StarBound::value(int a) {
   const Problem& p = problem_;
   const Star& star = stars_[a];
@@ -74,6 +93,10 @@ double StarBound::value(int a) {
   for (int k = begin; k < end; ++k) matrix_[cells_[k].row * star.width + cells_[k].column] = part_[k];
   const double rewards = any_forced_ ? force(a) : 0;
   solve_lap(star.rows, star.width, matrix_.data(), star_lap_);
+  double* potential = potential_.data() + star.nodes;
+  for (int r = 0; r < star.rows; ++r) potential[r] = star_lap_.row[r] + (any_forced_ ? reward_[0][r] : 0);
+  potential += star.rows;
+  for (int c = 0; c < star.columns; ++c) potential[c] = star_lap_.column[c] + (any_forced_ ? reward_[1][c] : 0);
   return p.cost[a] + star_lap_.value + rewards;
 }
 
@@ -124,10 +147,13 @@ int StarBound::pass(double upper, bool forward) {
     for (std::size_t i = 0; i < forced_[which].size(); ++i)
       if (lap_.value - (which == 0 ? lap_.row : lap_.column)[i] >= upper) forced_[which][i] = any_forced_ = true;
   nearest_ = 0;
+  // The values and potentials are those of the last bound(): parts that have come since can only raise them.
   for (int step = 0; step < p.size(); ++step) {
     const int a = forward ? step : p.size() - 1 - step;
     if (!alive_[a]) continue;
-    const double spare = std::max(0.0, value(a) - lap_.row[p.left[a]] - lap_.column[p.right[a]]);
+    const int i = p.left[a], j = p.right[a];
+    const double value = costs_[static_cast<std::size_t>(i) * p.n2 + j];
+    const double spare = std::max(0.0, value - lap_.row[i] - lap_.column[j]);
     if (lap_.value + spare >= upper) {
       remove(a);
       continue;
@@ -136,12 +162,11 @@ int StarBound::pass(double upper, bool forward) {
     // Lowering every entry by this lowers a matching of the star by `spare` at most.
     const Star& star = stars_[a];
     const double each = spare / std::max(1, std::min(star.rows, star.columns));
+    const double *row = potential_.data() + star.nodes, *column = row + star.rows;
     for (int k = p.adj_start[a]; k < p.adj_start[a + 1]; ++k) {
       if (part_[k] == inf) continue;
       const Cell& cell = cells_[k];
-      double least = star_lap_.row[cell.row] + star_lap_.column[cell.column];
-      if (any_forced_) least += reward_[0][cell.row] + reward_[1][cell.column];
-      part_[k] -= moved * (part_[k] - (least - each));
+      part_[k] -= moved * (part_[k] - (row[cell.row] + column[cell.column] - each));
       part_[cell.mirror] = p.adj[k].cost - part_[k];
     }
   }

@@ -8,17 +8,19 @@
 #include <vector>
 
 #include "lap.hpp"
+#include "memory.hpp"
 #include "problem.hpp"
 
 namespace gm {
 
 class StarBound {
  public:
-  explicit StarBound(const Problem& problem);
+  // The nearer `matching` is to the best one, the better the first split.
+  StarBound(const Problem& problem, const std::vector<int>& matching);
 
   // The bound of the present split. +inf: nothing is left.
   double bound();
-  // Moves costs, with bound() just called; what no matching cheaper than `upper` uses is removed for good.
+  // Moves costs, with bound() called since the last pass; what no matching cheaper than `upper` uses is removed for good.
   // Returns the number of assignments removed.
   int pass(double upper, bool forward);
 
@@ -40,21 +42,23 @@ class StarBound {
     int mirror;       // the same term at its other assignment
   };
   void build_stars();
+  void split(const std::vector<int>& matching);
   double value(int a);
   double force(int a);
   void remove(int a);
 
   const Problem& problem_;
-  std::vector<Star> stars_;      // (A,)
+  Array<Star> stars_;      // (A,)
   std::vector<int> nodes_;
-  std::vector<Cell> cells_;      // (2 T,) like Problem::adj
-  std::vector<double> part_;     // (2 T,) share of a term's cost in the star of an assignment, +inf when removed
+  Array<Cell> cells_;      // (2 T,) like Problem::adj
+  Array<double> part_;     // (2 T,) share of a term's cost in the star of an assignment, +inf when removed
   std::vector<char> alive_;      // (A,)
   std::vector<int> labels_[2];   // assignments left of a node
   std::vector<char> forced_[2];  // a node that every better matching matches
   bool any_forced_ = false;
   std::vector<double> costs_;    // (n1, n2) star values, +inf where forbidden or removed
-  std::vector<double> matrix_;   // of the star that value() looked at last, as are the next two
+  Array<double> potential_;  // like nodes_: of the star's linear assignment, from the last bound()
+  std::vector<double> matrix_;     // of the star that value() looked at last, as are the next two
   std::vector<double> reward_[2];
   LapResult star_lap_, lap_;
   int size_;

@@ -24,6 +24,7 @@ typedef std::int64_t FourBits __attribute__((vector_size(32)));
 inline std::size_t padded(int n) { return static_cast<std::size_t>(n + 3) / 4 * 4; }
 
 GM_INLINE void load(const double* p, Four& x) { std::memcpy(&x, p, sizeof x); }
+GM_INLINE void load(const std::int64_t* p, FourBits& x) { std::memcpy(&x, p, sizeof x); }
 GM_INLINE void store(double* p, const Four& x) { std::memcpy(p, &x, sizeof x); }
 GM_INLINE void fill(double c, Four& x) { x = Four{c, c, c, c}; }
 

@@ -12,6 +12,7 @@
 
 #include "coupled.hpp"
 #include "problems.hpp"
+#include "search.hpp"
 #include "solver.hpp"
 #include "star.hpp"
 
@@ -126,7 +127,9 @@ inline std::string describe(const Problem& p, const Options& o, const Result& r,
 inline std::string check_bounds(const Problem& p, double optimum) {
   const double rounding = 1e-9 * (p.magnitude() + p.largest_cost);
   const double upper = optimum + 1e-6 * p.largest_cost + 2 * rounding;  // what is cheapest must survive
-  StarBound star(p);
+  LocalSearch search(p);
+  search.greedy();
+  StarBound star(p, search.assignment());
   for (int pass = 0; pass < 6; ++pass) {
     if (star.bound() > optimum + rounding) return "star bound above the optimum";
     star.pass(upper, pass % 2 == 0);

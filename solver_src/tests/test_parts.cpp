@@ -120,7 +120,7 @@ TEST_CASE("star bound: every split is a bound, passes keep the optimum and never
       if (p.evaluate(match) < best + 1e-12) optimal = match;
     });
     for (const double above : {1e-6, 0.3, 2.0}) {
-      StarBound star(p);
+      StarBound star(p, seed % 2 ? optimal : std::vector<int>(p.n1, -1));
       double bound = star.bound();
       for (int pass = 0; pass < 12; ++pass) {
         const double before = bound;

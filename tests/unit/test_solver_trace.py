@@ -47,14 +47,12 @@ def test_dual_has_a_row_before_the_first_iteration_and_after_each() -> None:
 
 
 def test_best_shows_its_stages() -> None:
-    """A hard problem: the empty matching, a start, levels of the dual at which bound and incumbent improve."""
+    """A hard problem: a start, passes of the cheap bound, levels of the dual."""
     problem = random_problem(np.random.default_rng(3), 9, 9)
     rows = gm.trace(problem)
-    assert rows[0, 2] == 0.0
-    assert rows[1, 2] < 0.0
+    assert rows[0, 2] < 0.0
     assert len(np.unique(rows[:, 0])) >= 4
     assert len(np.unique(rows[:, 1])) >= 4
-    assert gm.trace(problem, full=True)[0, 2] == np.inf
 
 
 def test_problems_that_are_solved_at_once() -> None:

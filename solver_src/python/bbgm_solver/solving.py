@@ -94,7 +94,7 @@ def solve(
         effort: work limit of "best": "fast", "default" or "thorough".
         full: match as many nodes as the allowed assignments permit, every node of the smaller graph if possible.
         max_iterations: iterations of "dual".
-        round_every: "dual" rounds in the first, the last and each round_every-th iteration.
+        round_every: "dual" rounds after both passes of the first, the last and each round_every-th iteration.
         tolerance: a gap of at most tolerance * max(|objective|, largest cost) counts as closed; of the costs of matches
             and terms, the largest in magnitude. Where nodes pay for staying unmatched, or full=True rewards each match,
             gaps below 1e-14 of the sum of these are lost in rounding and count as open.
@@ -161,13 +161,13 @@ def trace(
     Args:
         problem, effort, max_iterations, round_every, full, tolerance: as for `solve`.
         method: "dual", a row before the first iteration and after each; or "best", a row after each stage that may
-            change the bound or the incumbent (cheap bound, greedy start, each pass of the cheap bound, each temperature
-            of the coupled dual, branch and bound) and one at the end. A problem that is solved at once has one row.
+            change the bound or the incumbent (greedy start and cheap bound, each pass of that bound, each temperature of
+            the coupled dual, branch and bound) and one at the end. A problem that is solved at once has one row.
 
     Returns:
-        (K, 3) float64, K >= 1: iterations of the dual so far, lower bound (never falls), objective of the incumbent
-        (never rises; of the empty matching at first; +inf before the first full matching where full=True). The last row
-        is the result of `solve` with the same options.
+        (K, 3) float64, K >= 1: iterations of the dual so far; lower bound, which never falls; objective of the incumbent,
+        which never rises, +inf before the first full matching where full=True. The last row is the result of `solve`
+        with the same options.
 
     Raises:
         ValueError: as `solve`, and for method "exact", whose course HiGHS does not tell.
