@@ -161,13 +161,13 @@ def trace(
     Args:
         problem, effort, max_iterations, round_every, full, tolerance: as for `solve`.
         method: "dual", a row before the first iteration and after each; or "best", a row after each stage that may
-            change the bound or the incumbent (greedy start and cheap bound, each pass of that bound, each temperature of
-            the coupled dual, branch and bound) and one at the end. A problem that is solved at once has one row.
+            change the bound or the incumbent (greedy start and cheap bound, each pass of that bound, each temperature
+            of the coupled dual, branch and bound) and one at the end. A problem that is solved at once has one row.
 
     Returns:
-        (K, 3) float64, K >= 1: iterations of the dual so far; lower bound, which never falls; objective of the incumbent,
-        which never rises, +inf before the first full matching where full=True. The last row is the result of `solve`
-        with the same options.
+        (K, 3) float64, K >= 1: iterations of the dual so far; lower bound, which never falls; objective of the
+        incumbent, which never rises, +inf before the first full matching where full=True. The last row is the result of
+        `solve` with the same options.
 
     Raises:
         ValueError: as `solve`, and for method "exact", whose course HiGHS does not tell.
