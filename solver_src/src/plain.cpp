@@ -42,7 +42,7 @@ Plain::Plain(const Problem& given, const Options& options) : problem(0, 0, {}, {
     if (!given.unmatched2.empty()) cost[a] -= given.unmatched2[given.right[a]];
   }
   for (const auto* idle : {&given.unmatched1, &given.unmatched2})
-    for (const double c : *idle) resolution += 8 * epsilon * std::fabs(c);
+    for (const double c : *idle) resolution += 2 * epsilon * std::fabs(c);
   offset_ = given.empty_objective();
   // Scaling by a power of two is exact.
   double largest = 0;
@@ -56,10 +56,11 @@ Plain::Plain(const Problem& given, const Options& options) : problem(0, 0, {}, {
   problem = Problem(given.n1, given.n2, given.left, given.right, std::move(cost), std::move(terms));
   if (!options.full) return;
   // A reward for each match that no costs can outweigh.
-  const double reward = std::max(2 * problem.magnitude() * (1 + 1e-9), 1e-300);
+  const double magnitude = problem.magnitude();
+  const double reward = magnitude > 0 ? 2 * magnitude * (1 + 1e-9) : 1;
   matches = largest_matching(problem);
   // Each of a matching's costs is rounded to the resolution of the reward, and so are the sums of the methods.
-  resolution += std::scalbn(8 * epsilon * matches * reward, exponent_);
+  if (magnitude > 0) resolution += std::scalbn(8 * epsilon * matches * reward, exponent_);
   for (double& c : problem.cost) {
     c -= reward;
     problem.largest_cost = std::max(problem.largest_cost, std::fabs(c));

@@ -72,3 +72,27 @@ def test_a_tolerance_below_the_resolution_proves_nothing() -> None:
         assert result.stop_reason == "stalled"
         assert result.objective == pytest.approx(optimum, abs=1e-10)
         assert 0 < result.objective - result.lower_bound < 1e-10
+
+
+@pytest.mark.parametrize("method", ["best", "dual"])
+@pytest.mark.parametrize("tolerance", [0.0, 1e-9])
+def test_where_all_costs_are_zero_any_full_matching_is_proved(method: str, tolerance: float) -> None:
+    drawn = random_problem(np.random.default_rng(1), 4, 5)
+    problem = gm.Problem.sparse(4, 5, drawn.assignments, 0 * drawn.costs, drawn.terms, 0 * drawn.term_costs)
+    result = gm.solve(problem, method, full=True, tolerance=tolerance)
+    assert result.assignment.min() >= 0
+    assert (result.objective, result.lower_bound, result.optimal) == (0.0, 0.0, True)
+
+
+def test_large_costs_of_unmatched_nodes_leave_proofs_possible() -> None:
+    """A cost of 1000 forces matches, and costs near 1 are still proved to 1e-9."""
+    rng = np.random.default_rng(2)
+    for n in (4, 6):
+        drawn = random_problem(rng, n, n)
+        problem = gm.Problem.sparse(
+            n, n, drawn.assignments, drawn.costs, drawn.terms, drawn.term_costs, unmatched1=np.full(n, 1000.0)
+        )
+        result, full = gm.solve(problem), gm.solve(drawn, full=True)
+        assert result.optimal
+        assert full.optimal
+        assert result.objective == pytest.approx(full.objective, abs=1e-9)
