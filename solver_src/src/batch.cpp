@@ -58,15 +58,15 @@ std::vector<Result> solve_batch(const std::vector<const Problem*>& problems, con
   };
   // The caller is asked in its own thread only; the others look at what it said.
   const GiveUp told = [&stop] { return stop.load(); };
-  Options helper = options;
-  helper.give_up = &told;
+  Options worker = options;
+  worker.give_up = &told;
   const int n_threads = std::min(threads > 0 ? threads : usable_cores(), n);
   std::vector<std::thread> pool;
   pool.reserve(n_threads);
   try {
     for (int t = 1; t < n_threads; ++t) {
       pool.emplace_back([&] {
-        work(helper);
+        work(worker);
         const std::lock_guard<std::mutex> guard(lock);
         --at_work;
         finished.notify_one();
