@@ -1,5 +1,6 @@
 // Method "best": cheap starts first, then the coupled dual, tabu search where it leaves a gap, branch and bound last.
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -21,7 +22,8 @@ struct Limits {
   int levels, sweeps;         // of the annealing, sweeps a level
   double cooling;             // factor from level to level
   std::int64_t first_moves;   // tabu moves before the dual, a node of the smaller side
-  std::int64_t moves;         // tabu moves after everything else
+  std::int64_t run_moves;     // tabu moves of the first searches after everything else
+  std::int64_t moves;         // of all of them: none starts later
   std::int64_t branch_work;   // table entries
   double hopeless_gap;        // in units of the costs' scale: a proof is not tried when the gap will stay above it
 };
@@ -34,6 +36,7 @@ constexpr int star_passes = 30;  // of the cheap bound, as long as they remove l
 constexpr int star_trial = 2;    // so many, if removals come near
 constexpr double promising[star_trial] = {0.4, 0.8};  // StarBound::nearest() after each of them
 constexpr std::int64_t first_scans = 5'000'000;  // assignments that the first tabu search may look at
+constexpr int move_labels = 400;  // the last searches make fewer moves where each looks at more assignments
 constexpr int tabu_level = 1;    // level before which the first tabu search comes: easy problems are proved by then
 
 // Where a sequence that falls geometrically ends, from three of its values; -inf when it does not fall so.
@@ -45,9 +48,9 @@ double limit_of(const double (&x)[3]) {
 
 Limits limits(Effort effort) {
   switch (effort) {
-    case Effort::fast: return {5, 3, 0.35, 2, 600, 0, 0.5};
-    case Effort::thorough: return {30, 10, 0.85, 100, 100'000, 4'000'000'000, inf};
-    default: return {6, 7, 0.6, 20, 2200, 4'000'000, 2.5};
+    case Effort::fast: return {5, 3, 0.35, 2, 200, 600, 0, 0.5};
+    case Effort::thorough: return {30, 10, 0.85, 100, 33'000, 600'000, 4'000'000'000, inf};
+    default: return {6, 7, 0.6, 20, 730, 60'000, 4'000'000, 2.5};
   }
 }
 
@@ -113,13 +116,25 @@ class BestSolver {
   void tabu(const std::vector<int>& start, std::int64_t moves, std::uint64_t seed) {
     search_.start(start);
     search_.tabu(moves, seed, bound_);
+    run_value_ = search_.best_value();
     fuse_and_take();
   }
 
-  // Tabu searches that start apart: at the incumbent, then twice at the last matching that the dual proposed.
+  // Tabu searches from the last matching that the dual proposed, and from each new incumbent. Those that end at the
+  // incumbent agree on it: after two, it is taken for the best there is. One that does not makes the next ones longer.
   bool last_search() {
-    tabu(best_.assignment, limits_.moves / 3, 2);
-    for (std::uint64_t seed = 3; seed < 5 && !closed(); ++seed) tabu(lap_.match, limits_.moves / 3, seed);
+    const std::int64_t limit = std::min(limits_.moves, limits_.moves * move_labels / problem_.size());
+    std::int64_t moves = limits_.run_moves, used = 0;
+    bool from_incumbent = true;
+    for (std::uint64_t seed = 2, agreed = 0; agreed < 2 && used < limit && !closed(); ++seed) {
+      const double before = best_.value, tolerance = std::max(best_.tolerance, 1e-12 * std::fabs(before));
+      tabu(from_incumbent ? best_.assignment : lap_.match, moves, seed);
+      used += moves;
+      const bool found = best_.value < before - tolerance, same = run_value_ <= before + tolerance;
+      agreed = found ? 0 : agreed + (same && !from_incumbent);
+      if (!from_incumbent && (found || !same)) moves += 3 * moves / 4;
+      from_incumbent = found;
+    }
     return closed();
   }
 
@@ -200,6 +215,7 @@ class BestSolver {
   Incumbent best_;
   Budget budget_;
   double bound_ = -inf;
+  double run_value_ = 0;  // best value of the last tabu search alone
 };
 
 }  // namespace
