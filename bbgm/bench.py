@@ -57,7 +57,7 @@ def instance_files(folder: Path) -> list[Path]:
     return paths
 
 
-def _best_known(folder: Path) -> dict[Path, float]:
+def best_known(folder: Path) -> dict[Path, float]:
     """Best known value of each file that best_known.json names: the one in the folder, or else the one above it."""
     path = next((file for top in (folder, folder.parent) if (file := top / BEST_KNOWN).is_file()), None)
     if path is None:
@@ -96,7 +96,7 @@ def bench_solver(
         ValueError: a broken file; names it.
     """
     folder = folder.resolve()
-    best = _best_known(folder)
+    best = best_known(folder)
     records: list[Record] = []
     for path in progress(instance_files(folder)):
         problem = gm.read_dd(path)

@@ -44,7 +44,8 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _cpu_model() -> str:
+def cpu_model() -> str:
+    """Name of the processor."""
     info = Path("/proc/cpuinfo")
     if info.is_file():
         for line in info.read_text(errors="replace").splitlines():
@@ -61,7 +62,7 @@ def hardware(device: str = "cpu") -> dict[str, Any]:
 
         gpu = torch.cuda.get_device_name(device)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return {"cpu": _cpu_model(), "cores": usable_cores(), "memory_gib": round(memory, 1), "gpu": gpu}
+    return {"cpu": cpu_model(), "cores": usable_cores(), "memory_gib": round(memory, 1), "gpu": gpu}
 
 
 def peak_memory_mib() -> float:

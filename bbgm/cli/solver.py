@@ -24,6 +24,13 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     )
     solver.add_argument("folder", type=Path, metavar="DIR")
     solver.add_argument("--json", type=Path, metavar="FILE", help="write one record an instance into this file")
+    solver.add_argument(
+        "--families",
+        type=Path,
+        metavar="CSV",
+        help="put one row a family into this file, as bbgm/published/solvers/ has",
+    )
+    solver.add_argument("--repeats", type=int, default=1, help="solve each so often, the fastest counts (default 1)")
     _add_options(solver)
     solver.set_defaults(command=_bench)
 
@@ -70,13 +77,26 @@ def _bench(options: argparse.Namespace) -> None:
     from bbgm.progress import progress
     from bbgm.results import write_json
 
+    if options.repeats < 1:
+        raise ValueError(f"--repeats is {options.repeats}, expected 1 or more")
     with _ended_by_ctrl_c(options.method):
         records = bench_solver(
-            options.folder, options.method, effort=options.effort, progress=lambda paths: progress(paths, "instances")
+            options.folder,
+            options.method,
+            effort=options.effort,
+            repeats=options.repeats,
+            progress=lambda paths: progress(paths, "instances"),
         )
     print(report(records))
     if options.json:
         write_json(options.json, records)
+    if options.families:
+        from bbgm.bench_families import by_family, write_families
+        from bbgm.machine import cpu_model
+
+        solver = options.method if options.effort == "default" else f"{options.method}, {options.effort}"
+        source = f"bbgm bench solver, one thread, {cpu_model()}"
+        write_families(options.families, by_family(options.folder, records, solver, source))
 
 
 def _bench_spline(options: argparse.Namespace) -> None:

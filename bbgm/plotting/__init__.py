@@ -1,9 +1,12 @@
 """Every figure. ``plot_...`` gives a ``Figure`` (or draws into given axes), :func:`save_figure` writes PDF and PNG."""
 
+from bbgm.plotting.bounds import plot_bounds, plot_relaxations
 from bbgm.plotting.comparison import plot_table_comparison
+from bbgm.plotting.costs import plot_costs
 from bbgm.plotting.curves import plot_learning_curves, plot_loss_section
 from bbgm.plotting.landscape import plot_loss_landscape
 from bbgm.plotting.matching import draw_matching, plot_matching, plot_matchings
+from bbgm.plotting.solvers import plot_solver_table, plot_time_and_gap
 from bbgm.plotting.style import RIGHT, WIDTH, WRONG, new_figure, save_figure, style, write_figure
 
 __all__ = [
@@ -12,12 +15,17 @@ __all__ = [
     "WRONG",
     "draw_matching",
     "new_figure",
+    "plot_bounds",
+    "plot_costs",
     "plot_learning_curves",
     "plot_loss_landscape",
     "plot_loss_section",
     "plot_matching",
     "plot_matchings",
+    "plot_relaxations",
+    "plot_solver_table",
     "plot_table_comparison",
+    "plot_time_and_gap",
     "save_figure",
     "style",
     "write_figure",

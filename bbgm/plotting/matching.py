@@ -39,13 +39,10 @@ def plot_matching(
         raise ValueError(
             f"assignment {assignment.tolist()} does not fit a pair of {len(pair.kept1)} and {len(pair.kept2)} keypoints"
         )
-    xy1 = pair.source.xy[pair.kept1]
-    xy2 = pair.target.xy[pair.kept2] + [FRAME + GAP, 0]
-    for image, left in ((pair.source, 0), (pair.target, FRAME + GAP)):
-        ax.imshow(image.crop(), extent=(left, left + FRAME, FRAME, 0), interpolation="antialiased")
+    xy1, xy2 = draw_pair(ax, pair)
     if edges:
         for xy in (xy1, xy2):
-            _draw_edges(ax, xy)
+            draw_edges(ax, xy)
     matched = assignment >= 0
     for i in np.flatnonzero(matched):
         _draw_match(ax, xy1[i], xy2[assignment[i]], right=assignment[i] == truth[i])
@@ -54,8 +51,15 @@ def plot_matching(
     _draw_unmatched(ax, xy2[~taken], np.isin(np.flatnonzero(~taken), truth))
     right, true = int(np.sum(matched & (assignment == truth))), int(np.sum(truth >= 0))
     ax.set_title(f"{pair.source.cls}: {right} of {true}" if title is None else title, pad=2)
+
+
+def draw_pair(ax: "Axes", pair: KeypointPair) -> tuple[np.ndarray, np.ndarray]:
+    """Draw the two images side by side; where their keypoints are: (n1, 2) and (n2, 2)."""
+    for image, left in ((pair.source, 0), (pair.target, FRAME + GAP)):
+        ax.imshow(image.crop(), extent=(left, left + FRAME, FRAME, 0), interpolation="antialiased")
     ax.set(xlim=(-4, 2 * FRAME + GAP + 4), ylim=(FRAME + 4, -4), aspect="equal")
     ax.axis("off")
+    return pair.source.xy[pair.kept1], pair.target.xy[pair.kept2] + [FRAME + GAP, 0]
 
 
 def _draw_match(ax: "Axes", start: np.ndarray, end: np.ndarray, right: bool) -> None:
@@ -81,7 +85,8 @@ def _draw_unmatched(ax: "Axes", xy: np.ndarray, missed: np.ndarray) -> None:
             ax.plot(points[:, 0], points[:, 1], "o", markeredgecolor=shade, linestyle="", zorder=5, **options)
 
 
-def _draw_edges(ax: "Axes", xy: np.ndarray) -> None:
+def draw_edges(ax: "Axes", xy: np.ndarray) -> None:
+    """Draw the Delaunay graph of keypoints (n, 2)."""
     from matplotlib.collections import LineCollection
 
     graph = delaunay_graph(xy)

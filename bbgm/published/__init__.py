@@ -13,11 +13,15 @@ Columns of the files (and of the frames returned here):
 - ``source``: the paper's table, and from whom the paper quotes the row.
 
 Numbers of later papers follow other protocols. They lie in ``later/``, with the protocol named in ``source``.
+
+What solvers reach on instances of graph matching is in ``solvers/``: ``peers.csv``, others' (printed nowhere else), and
+``measured.csv``, this project's. Both begin with a comment that says how they were measured.
 """
 
 from decimal import ROUND_HALF_UP, Decimal
 from importlib.resources import as_file, files
 from importlib.resources.abc import Traversable
+from pathlib import Path
 
 import pandas as pd
 
@@ -35,6 +39,21 @@ TABLES = (
 WILLOW_FOLDERS = {"face": "Face", "motorbike": "Motorbike", "car": "Car", "duck": "Duck", "bottle": "Winebottle"}
 
 KEY = ["table", "method", "setting"]
+
+#: Columns of ``solvers/*.csv``, one row a family and solver, and their types.
+SOLVER_COLUMNS = {
+    "family": "object",
+    "solver": "object",
+    "gap_percent": "float64",
+    "gap_percent_to": "float64",
+    "hits": "Int64",
+    "runs": "Int64",
+    "proofs": "Int64",
+    "ms": "float64",
+    "ms_to": "float64",
+    "note": "object",
+    "source": "object",
+}
 
 
 def _read(file: Traversable) -> pd.DataFrame:
@@ -68,6 +87,31 @@ def load_later() -> pd.DataFrame:
     """Numbers of later papers for the same data sets, under protocols of their own (named in ``source``)."""
     later = sorted((file for file in (files(__name__) / "later").iterdir() if file.name.endswith(".csv")), key=str)
     return _numeric(pd.concat([_read(file) for file in later], ignore_index=True))
+
+
+def read_solvers(path: Path) -> pd.DataFrame:
+    """One file of ``solvers/``, or of the same columns: what a solver reached on each family of instances.
+
+    ``gap_percent``: mean gap to the best known value; ``hits``: of ``runs``, those that reach it; ``proofs``: those
+    with a proof of optimality; ``ms``: mean time of an instance. ``..._to`` is the upper end where a range is known only.
+
+    Raises:
+        ValueError: other columns.
+    """
+    frame = pd.read_csv(path, comment="#", keep_default_na=False, na_values=[""])
+    if list(frame.columns) != list(SOLVER_COLUMNS):
+        raise ValueError(f"{path} has the columns {list(frame.columns)}, expected {list(SOLVER_COLUMNS)}")
+    return frame.astype(SOLVER_COLUMNS)
+
+
+def load_solvers() -> pd.DataFrame:
+    """Other solvers' figures and this project's, with the columns of :func:`read_solvers`."""
+    folder = files(__name__) / "solvers"
+    frames = []
+    for name in ("peers.csv", "measured.csv"):
+        with as_file(folder / name) as path:
+            frames.append(read_solvers(path))
+    return pd.concat(frames, ignore_index=True)
 
 
 def _verdict(classes: Decimal, printed: Decimal) -> str:

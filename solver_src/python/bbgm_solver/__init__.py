@@ -8,6 +8,7 @@ array([0, 1], dtype=int32)
 
 from bbgm_solver._core import Problem
 from bbgm_solver.dd import read_dd, write_dd
+from bbgm_solver.relaxation import relaxation_bound
 from bbgm_solver.solving import EFFORTS, METHODS, Result, evaluate, solve, solve_batch, trace
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "Result",
     "evaluate",
     "read_dd",
+    "relaxation_bound",
     "solve",
     "solve_batch",
     "trace",

@@ -1,0 +1,125 @@
+"""Solvers beside each other: gap, hits and time on each family of instances."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bbgm.plotting.style import WIDTH, new_figure, styled
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FLOOR = 0.01  # %, gaps below it are drawn there: the scale is logarithmic
+MARKERS = "^v<>pd"
+COLUMNS = 3  # of panels
+
+
+@styled
+def plot_solver_table(figures: "pd.DataFrame", ours: Sequence[str], *, width: float = 1.5 * WIDTH) -> "Figure":
+    """A table family x solver with gap, hits and time, coloured by the gap. Wider than the text: for a page of its own.
+
+    Args:
+        figures: the columns of ``bbgm.published.load_solvers``; families and solvers are shown in the order in which
+            they come, ours first.
+        ours: solvers whose names are printed bold.
+
+    Raises:
+        ValueError: an empty table.
+    """
+    families, solvers = _names(figures, ours)
+    gaps = np.full((len(families), len(solvers)), np.nan)
+    figure = new_figure(0.35 + 0.33 * len(families), width)
+    ax = figure.subplots()
+    for _, row in figures.iterrows():
+        y, x = families.index(row["family"]), solvers.index(row["solver"])
+        gaps[y, x] = np.log10(max(row["gap_percent"], FLOOR))
+        ax.text(x, y, _cell(row), ha="center", va="center", fontsize=5.2, linespacing=1.05)
+    ax.imshow(gaps, cmap="YlOrBr", vmin=np.log10(FLOOR), vmax=2.3, aspect="auto", alpha=0.75)
+    ax.set_xticks(range(len(solvers)), [name.replace(" ", "\n", 1) for name in solvers])
+    ax.set_yticks(range(len(families)), families)
+    for label, name in zip(ax.get_xticklabels(), solvers, strict=True):
+        label.set_fontweight("bold" if name in ours else "normal")
+    ax.set_xticks(np.arange(len(solvers) + 1) - 0.5, minor=True)
+    ax.set_yticks(np.arange(len(families) + 1) - 0.5, minor=True)
+    ax.grid(which="minor", color="white", linewidth=1.2)
+    ax.tick_params(which="both", length=0, labeltop=True, labelbottom=False)
+    ax.spines[:].set_visible(False)
+    return figure
+
+
+def _names(figures: "pd.DataFrame", ours: Sequence[str]) -> tuple[list[str], list[str]]:
+    if figures.empty:
+        raise ValueError("no figures to draw: give at least one family and one solver")
+    solvers = [name for name in ours if name in set(figures["solver"])]
+    return list(figures["family"].unique()), [*solvers, *(s for s in figures["solver"].unique() if s not in ours)]
+
+
+def _cell(row: "pd.Series") -> str:
+    """Gap, hits of runs, and time, as far as they are known."""
+    lines = [f"{_range(row['gap_percent'], row['gap_percent_to'])} %"]
+    if row["hits"] >= 0 and row["runs"] > 0:
+        lines.append(f"{row['hits']} of {row['runs']}")
+    if row["ms"] >= 1000:
+        lines.append(f"{_range(row['ms'] / 1000, row['ms_to'] / 1000)} s")
+    elif row["ms"] >= 0:
+        lines.append(f"{_range(row['ms'], row['ms_to'])} ms")
+    return "\n".join(lines)
+
+
+def _range(low: float, high: float) -> str:
+    return "–".join(f"{x:.2g}" if x < 99.5 else f"{x:.0f}" for x in (low, high) if x >= 0)
+
+
+@styled
+def plot_time_and_gap(figures: "pd.DataFrame", ours: Sequence[str], *, width: float = WIDTH) -> "Figure":
+    """Mean time against mean gap, a panel a family, both axes logarithmic; better is down and to the left.
+
+    Args:
+        figures: as for :func:`plot_solver_table`. A range of times is drawn as a bar.
+        ours: solvers that are drawn filled and in colour; the others are hollow and grey.
+
+    Raises:
+        ValueError: an empty table.
+    """
+    families, solvers = _names(figures, ours)
+    rows = -(-len(families) // COLUMNS)
+    figure = new_figure(1.05 * rows + 0.5, width)
+    axes = figure.subplots(rows, COLUMNS, squeeze=False, sharex=True, sharey=True).ravel()
+    handles: dict[str, Any] = {}
+    for ax, family in zip(axes, families, strict=False):
+        known = figures[(figures["family"] == family) & (figures["ms"] > 0)].set_index("solver")
+        for k, name in enumerate(solvers):
+            if name in known.index:
+                handles[name] = _draw_point(ax, known.loc[name], k, name in ours)
+        ax.set(title=family, xscale="log", yscale="log", ylim=(0.7 * FLOOR, 300))
+        ax.set_yticks([FLOOR, 0.1, 1, 10, 100], [f"≤ {FLOOR}", "0.1", "1", "10", "100"])
+        ax.minorticks_off()
+        ax.grid(True)
+    for k, ax in enumerate(axes):
+        ax.set_visible(k < len(families))
+        if k + COLUMNS >= len(families):  # the lowest of its column
+            ax.tick_params(labelbottom=True)
+            ax.set_xlabel("time of an instance (ms)")
+        if k % COLUMNS == 0:
+            ax.set_ylabel("gap (%)")
+    shown = [name for name in solvers if name in handles]
+    figure.legend([handles[name] for name in shown], shown, loc="outside lower center", ncols=4)
+    return figure
+
+
+def _draw_point(ax: "Axes", row: "pd.Series", k: int, mine: bool) -> Any:
+    """The marker of solver ``k``, in the middle of the bar that its times span."""
+    low = high = row["ms"]
+    if row["ms_to"] > low:
+        high = row["ms_to"]
+    gap = max(row["gap_percent"], FLOOR)
+    colour, face, marker = (f"C{k}",) * 2 + ("os"[k % 2],) if mine else ("0.35", "white", MARKERS[k % len(MARKERS)])
+    ax.plot([low, high], [gap, gap], color=colour, linestyle="-", linewidth=0.8, zorder=2)
+    (point,) = ax.plot(
+        np.sqrt(low * high), gap, marker=marker, color=colour, linestyle="", markerfacecolor=face,
+        markersize=4.5 if mine else 3.8, markeredgewidth=0.8, clip_on=False, zorder=4 if mine else 3,
+    )  # fmt: skip
+    return point
