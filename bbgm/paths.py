@@ -50,6 +50,11 @@ def cache_root() -> Path:
     return _root("BBGM_CACHE", "cache")
 
 
+def instances_root() -> Path | None:
+    """Folder of graph matching instances with their best known values: ``BBGM_INSTANCES``, None where it is not set."""
+    return _variable("BBGM_INSTANCES")
+
+
 def results_root() -> Path:
     """Folder of the runs and tables: ``BBGM_RESULTS``, else ``results/``."""
     return _root("BBGM_RESULTS", "results")

@@ -14,40 +14,54 @@ if TYPE_CHECKING:
 
 @styled
 def plot_bounds(
-    traces: Mapping[str, Mapping[str, np.ndarray]], optima: Sequence[float], *, width: float = WIDTH
+    traces: Mapping[str, Mapping[str, np.ndarray]],
+    optima: Sequence[float],
+    steps: Mapping[str, str],
+    *,
+    lowest: float = -60.0,
+    width: float = WIDTH,
 ) -> "Figure":
-    """Value and lower bound of each method while it iterates, one panel an instance, in % of the optimum.
+    """Value and lower bound after each step, in % of the optimum: a row of panels an instance, a column a method.
 
     Args:
-        traces: title of the panel -> name of the method -> (K, 3), iterations made, lower bound, value.
-        optima: of the panels' instances, below zero.
+        traces: title of the instance -> name of the method -> (K, 3), of ``bbgm_solver.trace``.
+        optima: of the instances, below zero.
+        steps: name of the method -> what it calls a step.
+        lowest: where the axis ends; the first bounds lie far below.
 
     Raises:
-        ValueError: no panel, not as many optima as panels, or an optimum that is not below zero.
+        ValueError: no instance, not as many optima as instances, or an optimum that is not below zero.
     """
     if not traces or len(traces) != len(optima):
-        raise ValueError(f"{len(traces)} panels and {len(optima)} optima: give at least one, and as many of each")
+        raise ValueError(f"{len(traces)} instances and {len(optima)} optima: give at least one, and as many of each")
     if any(not optimum < 0 for optimum in optima):
         raise ValueError(f"every optimum must be below zero, not {list(optima)}")
-    figure = new_figure(0.48 * width, width)
-    axes = figure.subplots(1, len(traces), squeeze=False)[0]
-    for ax, (title, methods), optimum in zip(axes, traces.items(), optima, strict=True):
-        for k, (name, trace) in enumerate(methods.items()):
-            iterations, lower, value = np.asarray(trace, dtype=float).T
-            percent = [100 * (y - optimum) / -optimum for y in (lower, value)]
-            ax.fill_between(iterations, *percent, step="post", color=f"C{k}", alpha=0.12, lw=0)
-            for y, what in zip(percent, ("bound", "value"), strict=True):
-                shape = {"linestyle": "-" if what == "bound" else (0, (3, 1)), "linewidth": 1.2}
-                ax.step(iterations, y, where="post", color=f"C{k}", label=f"{name}: {what}", **shape)
-            ax.plot(iterations[-1:], percent[0][-1:], marker="o" if k else "s", color=f"C{k}", markersize=3)
-        ax.axhline(0, color="0.3", linewidth=0.5, zorder=0)
-        ax.set_xscale("symlog", linthresh=1)
-        ticks = [0, *(10**k for k in range(6))]
-        ax.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
-        longest = max(float(trace[-1, 0]) for trace in methods.values())
-        ax.set(title=title, xlabel="iterations of the dual", xlim=(0, max(longest, 1)))
-    axes[0].set_ylabel("above the optimum, in % of it")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    figure = new_figure(0.27 * width * len(traces) + 0.3, width)
+    axes = figure.subplots(len(traces), len(steps), squeeze=False, sharex="col", sharey=True)
+    longest = {name: max(len(methods[name]) for methods in traces.values()) for name in steps}
+    for row, (title, methods), optimum in zip(axes, traces.items(), optima, strict=True):
+        row[0].set_ylabel(title)
+        for ax, name in zip(row, steps, strict=True):
+            lower, value = 100 * (np.asarray(methods[name], dtype=float).T[1:] / -optimum + 1)
+            k = np.arange(len(lower))
+            ax.fill_between(k, lower, value, step="post", color="0.9", lw=0)
+            ax.step(k, value, where="post", label="cost of the best matching so far")
+            ax.step(k, lower, where="post", label="lower bound")
+            ax.axhline(0, color="0.3", linestyle="-", linewidth=0.5, zorder=0)
+            ends = (value[-1], 4, "bottom"), (lower[-1], -4, "top")
+            for y, offset, side in ends if round(value[-1] - lower[-1], 1) > 0 else ends[:1]:
+                text = f"{y:+.1f} %" if round(y, 1) else "0 %"
+                place = "left" if len(k) < 0.3 * longest[name] else "right"
+                ax.annotate(text, (k[-1], y), (0, offset), textcoords="offset points", ha=place, va=side)
+            ax.plot(k[-1:], value[-1:], "o", color="C0", markersize=3, clip_on=False)
+            ax.plot(k[-1:], lower[-1:], "o", color="C1", markersize=3, clip_on=False)
+            ax.set_ylim(lowest, 105)
+    for top, bottom, name in zip(axes[0], axes[-1], steps, strict=True):
+        top.set_title(name)
+        bottom.set_xlabel(steps[name])
+        bottom.set_xlim(0, max(longest[name] - 1, 1))
+    figure.supylabel("distance to the optimum (%)", fontsize=7)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return figure
 
 

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from bbgm.plotting.style import WIDTH, new_figure, styled
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -18,7 +18,7 @@ COLUMNS = 3  # of panels
 
 
 @styled
-def plot_solver_table(figures: "pd.DataFrame", ours: Sequence[str], *, width: float = 1.5 * WIDTH) -> "Figure":
+def plot_solver_table(figures: pd.DataFrame, ours: Sequence[str], *, width: float = 1.5 * WIDTH) -> "Figure":
     """A table family x solver with gap, hits and time, coloured by the gap. Wider than the text: for a page of its own.
 
     Args:
@@ -40,8 +40,8 @@ def plot_solver_table(figures: "pd.DataFrame", ours: Sequence[str], *, width: fl
     ax.imshow(gaps, cmap="YlOrBr", vmin=np.log10(FLOOR), vmax=2.3, aspect="auto", alpha=0.75)
     ax.set_xticks(range(len(solvers)), [name.replace(" ", "\n", 1) for name in solvers])
     ax.set_yticks(range(len(families)), families)
-    for label, name in zip(ax.get_xticklabels(), solvers, strict=True):
-        label.set_fontweight("bold" if name in ours else "normal")
+    for tick, name in zip(ax.xaxis.get_major_ticks(), solvers, strict=True):
+        tick.label2.set_fontweight("bold" if name in ours else "normal")
     ax.set_xticks(np.arange(len(solvers) + 1) - 0.5, minor=True)
     ax.set_yticks(np.arange(len(families) + 1) - 0.5, minor=True)
     ax.grid(which="minor", color="white", linewidth=1.2)
@@ -50,17 +50,17 @@ def plot_solver_table(figures: "pd.DataFrame", ours: Sequence[str], *, width: fl
     return figure
 
 
-def _names(figures: "pd.DataFrame", ours: Sequence[str]) -> tuple[list[str], list[str]]:
+def _names(figures: pd.DataFrame, ours: Sequence[str]) -> tuple[list[str], list[str]]:
     if figures.empty:
         raise ValueError("no figures to draw: give at least one family and one solver")
     solvers = [name for name in ours if name in set(figures["solver"])]
     return list(figures["family"].unique()), [*solvers, *(s for s in figures["solver"].unique() if s not in ours)]
 
 
-def _cell(row: "pd.Series") -> str:
+def _cell(row: pd.Series) -> str:
     """Gap, hits of runs, and time, as far as they are known."""
     lines = [f"{_range(row['gap_percent'], row['gap_percent_to'])} %"]
-    if row["hits"] >= 0 and row["runs"] > 0:
+    if pd.notna(row["hits"]):
         lines.append(f"{row['hits']} of {row['runs']}")
     if row["ms"] >= 1000:
         lines.append(f"{_range(row['ms'] / 1000, row['ms_to'] / 1000)} s")
@@ -74,7 +74,7 @@ def _range(low: float, high: float) -> str:
 
 
 @styled
-def plot_time_and_gap(figures: "pd.DataFrame", ours: Sequence[str], *, width: float = WIDTH) -> "Figure":
+def plot_time_and_gap(figures: pd.DataFrame, ours: Sequence[str], *, width: float = WIDTH) -> "Figure":
     """Mean time against mean gap, a panel a family, both axes logarithmic; better is down and to the left.
 
     Args:
@@ -110,7 +110,7 @@ def plot_time_and_gap(figures: "pd.DataFrame", ours: Sequence[str], *, width: fl
     return figure
 
 
-def _draw_point(ax: "Axes", row: "pd.Series", k: int, mine: bool) -> Any:
+def _draw_point(ax: "Axes", row: pd.Series, k: int, mine: bool) -> Any:
     """The marker of solver ``k``, in the middle of the bar that its times span."""
     low = high = row["ms"]
     if row["ms_to"] > low:

@@ -285,5 +285,15 @@ def test_solve_and_bench(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> 
     (record,) = json.loads((tmp_path / "bench.json").read_text())
     assert set(record) == {"file", "objective", "lower_bound", "optimal", "ms", "gap_percent"}
     assert (record["file"], record["gap_percent"]) == ("one.dd", 0)
+    table = tmp_path / "families.csv"
+    for effort in ("default", "thorough", "default"):
+        options = ["--families", str(table), "--repeats", "2", "--effort", effort]
+        assert main(["bench", "solver", str(folder), *options]) == 0
+    assert [line.split(",")[:3] for line in table.read_text().splitlines()[1:]] == [
+        [".", '"best', ' thorough"'],
+        [".", "best", "0.0"],
+    ]
+    capsys.readouterr()
+    assert "--repeats is 0" in error_of(capsys, "bench", "solver", str(folder), "--repeats", "0")
     (folder / "one.dd").write_text("p 2 2 4 1\na 0 zero 0 -1.0\n")
     assert "one.dd" in error_of(capsys, "solve", str(folder / "one.dd"))

@@ -63,7 +63,12 @@ def needs_of_notebook(wildcards):
 
 
 # Notebooks that show results, and what each needs; each draws figures/<budget>/<notebook>.pdf and .png.
-NOTEBOOKS = {"00_start_here": runs_of_budget, "01_loss_landscape": runs_of_budget, "08_willow": tables_of_budget}
+NOTEBOOKS = {
+    "00_start_here": runs_of_budget,
+    "01_loss_landscape": runs_of_budget,
+    "02_graph_matching": data_of_budget,
+    "08_willow": tables_of_budget,
+}
 
 
 def parameters_of_run(wildcards):
