@@ -53,8 +53,9 @@ def plot_bounds(
                 text = f"{y:+.1f} %" if round(y, 1) else "0 %"
                 place = "left" if len(k) < 0.3 * longest[name] else "right"
                 ax.annotate(text, (k[-1], y), (0, offset), textcoords="offset points", ha=place, va=side)
-            ax.plot(k[-1:], value[-1:], "o", color="C0", markersize=3, clip_on=False)
-            ax.plot(k[-1:], lower[-1:], "o", color="C1", markersize=3, clip_on=False)
+            colours = ("C0", "C1") if len(ax.texts) > 1 else ("black", "black")  # black: the two have met
+            for y, colour in zip((value[-1], lower[-1]), colours, strict=True):
+                ax.plot(k[-1], y, "o", color=colour, markersize=3, clip_on=False)
             ax.set_ylim(lowest, 105)
     for top, bottom, name in zip(axes[0], axes[-1], steps, strict=True):
         top.set_title(name)

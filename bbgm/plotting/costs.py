@@ -20,7 +20,7 @@ CHOSEN = "#D55E00"
 
 @styled
 def plot_costs(pair: KeypointPair, instance: "Instance", node: int, edge: int, *, width: float = WIDTH) -> "Figure":
-    """What ``node`` costs with each keypoint of the target, and ``edge`` with each of its edges; truth is rimmed green.
+    """What ``node`` costs with each keypoint of the target, and ``edge`` with each of its edges. Green marks the truth.
 
     Args:
         node: of the source, index into ``pair.kept1``.
@@ -39,25 +39,31 @@ def plot_costs(pair: KeypointPair, instance: "Instance", node: int, edge: int, *
         for xy in draw_pair(ax, pair):
             draw_edges(ax, xy)
     xy1, xy2 = pair.source.xy[pair.kept1], pair.target.xy[pair.kept2] + [FRAME + GAP, 0]
-    true = pair.truth[node]
-    rims = [RIGHT if j == true else "white" for j in range(len(xy2))]
     axes[0].scatter(*xy1[node], s=30, color=CHOSEN, edgecolors="white", linewidths=0.6, zorder=5)
-    dots = axes[0].scatter(*xy2.T, s=22, c=instance.unary[node], edgecolors=rims, linewidths=1.0, zorder=5)
+    partner = xy2[[j for j in pair.truth[[node]] if j >= 0]]
+    for colour, size in (("white", 75), (RIGHT, 58)):
+        axes[0].scatter(*partner.T, s=size, color=colour, linewidths=0, zorder=4)
+    dots = axes[0].scatter(*xy2.T, s=22, c=instance.unary[node], edgecolors="white", linewidths=0.6, zorder=5)
     _draw_bar(figure, axes[0], dots, "vertex cost")
-    _draw_segments(axes[1], [xy1[instance.edges1[edge]]], 2.2, ["white"], colors=CHOSEN)
+
+    _draw_edges(axes[1], [xy1[instance.edges1[edge]]], 3.2, colors="white")
+    _draw_edges(axes[1], [xy1[instance.edges1[edge]]], 2.2, colors=CHOSEN)
     costs = instance.quadratic[edge]
     order = np.argsort(-costs, kind="stable")  # the cheaper direction comes last, on top
-    true_edge = set(pair.truth[instance.edges1[edge]].tolist())
-    rims = [RIGHT if set(ends) == true_edge else "white" for ends in instance.edges2[order].tolist()]
-    lines = _draw_segments(axes[1], list(xy2[instance.edges2[order]]), 1.8, rims, array=costs[order])
+    ends = instance.edges2[order]
+    true_ends = sorted(pair.truth[instance.edges1[edge]])
+    true = [xy2[pair] for pair in ends if sorted(pair) == true_ends]
+    _draw_edges(axes[1], list(xy2[ends]), 2.8, colors="white")
+    for colour, width_true in (("white", 6.0), (RIGHT, 4.8), ("white", 2.8)):
+        _draw_edges(axes[1], true, width_true, colors=colour)
+    lines = _draw_edges(axes[1], list(xy2[ends]), 1.8, array=costs[order])
     _draw_bar(figure, axes[1], lines, "edge cost")
     return figure
 
 
-def _draw_segments(ax: "Axes", segments: list[np.ndarray], width: float, rims: list[str], **colour: Any) -> Any:
+def _draw_edges(ax: "Axes", segments: list[np.ndarray], width: float, **colour: Any) -> Any:
     from matplotlib.collections import LineCollection
 
-    ax.add_collection(LineCollection(segments, colors=rims, linewidths=width + 1.4, capstyle="round", zorder=3))
     return ax.add_collection(LineCollection(segments, linewidths=width, capstyle="round", zorder=4, **colour))
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.collections import LineCollection
+from matplotlib.colors import to_hex
 from PIL import Image
 
 from bbgm import plotting
@@ -46,8 +47,9 @@ def test_costs_colour_the_target_and_rim_the_truth(pair: KeypointPair) -> None:
     vertex, edge = figure.axes[:2]
     dots = vertex.collections[-1]
     np.testing.assert_array_equal(dots.get_array(), instance.unary[2])
-    green = np.flatnonzero(np.abs(dots.get_edgecolors()[:, :3] - [0, 158 / 255, 115 / 255]).max(axis=1) < 0.01)
-    assert green.tolist() == [pair.truth[2]]
+    ring = vertex.collections[-2]
+    assert to_hex(ring.get_facecolor()[0]).upper() == plotting.RIGHT
+    np.testing.assert_allclose(ring.get_offsets(), dots.get_offsets()[[pair.truth[2]]])
     lines = edge.collections[-1]
     assert isinstance(lines, LineCollection)
     np.testing.assert_array_equal(np.sort(lines.get_array()), np.sort(instance.quadratic[3]))
