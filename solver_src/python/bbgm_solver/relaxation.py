@@ -39,6 +39,8 @@ def relaxation_bound(problem: Problem, *, coupled: bool = True, share: float = 1
         raise ImportError("relaxation_bound needs scipy >= 1.9: pip install scipy") from error
 
     n_nodes = problem.n1 + problem.n2
+    if n_nodes == 0:
+        return 0.0
     labels = [_labels(problem, side) for side in (0, 1)]
     size = problem.n_assignments + n_nodes
     # Equations as (row, column, value) of the entries that are not zero, and right-hand sides.
@@ -59,8 +61,6 @@ def relaxation_bound(problem: Problem, *, coupled: bool = True, share: float = 1
         row = sum(map(len, right)) + np.arange(problem.n_terms)
         places += [(row, entries[0], np.ones(len(row))), (row, entries[1], -np.ones(len(row)))]
         right.append(np.zeros(len(row)))
-    if problem.n_assignments == 0:
-        return 0.0
     objective, limits = np.concatenate(costs), np.concatenate(right)
     rows, columns, values = (np.concatenate(parts) for parts in zip(*places, strict=True))
     scale = float(np.abs(objective).max()) or 1.0  # HiGHS has absolute tolerances
