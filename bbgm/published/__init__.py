@@ -93,7 +93,8 @@ def read_solvers(path: Path) -> pd.DataFrame:
     """One file of ``solvers/``, or of the same columns: what a solver reached on each family of instances.
 
     ``gap_percent``: mean gap to the best known value; ``hits``: of ``runs``, those that reach it; ``proofs``: those
-    with a proof of optimality; ``ms``: mean time of an instance. ``..._to`` is the upper end where a range is known only.
+    with a proof of optimality; ``ms``: mean time of an instance. ``..._to`` is the upper end, where only a range is
+    known.
 
     Raises:
         ValueError: other columns.

@@ -101,3 +101,21 @@ def test_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "scipy.optimize", None)
     with pytest.raises(ImportError, match="pip install scipy"):
         gm.relaxation_bound(problem)
+
+
+def test_costs_of_staying_unmatched() -> None:
+    """Paid in the labels "unmatched", as if every node paid and a match gave both costs back."""
+    rng = np.random.default_rng(1)
+    for problem in instances(4):
+        idle1, idle2 = rng.normal(size=problem.n1), rng.normal(size=problem.n2)
+        left, right = problem.assignments.T
+        rest = (problem.terms, problem.term_costs)
+        paid = gm.Problem.sparse(
+            problem.n1, problem.n2, problem.assignments, problem.costs, *rest, unmatched1=idle1, unmatched2=idle2
+        )
+        free = gm.Problem.sparse(
+            problem.n1, problem.n2, problem.assignments, problem.costs - idle1[left] - idle2[right], *rest
+        )
+        for coupled in (True, False):
+            expected = gm.relaxation_bound(free, coupled=coupled) + idle1.sum() + idle2.sum()
+            assert gm.relaxation_bound(paid, coupled=coupled) == pytest.approx(expected, abs=EPS)

@@ -17,7 +17,7 @@ def relaxation_bound(problem: Problem, *, coupled: bool = True, share: float = 1
     table of graph 2.
 
     Args:
-        problem: the instance; any node may stay unmatched.
+        problem: the instance; any node may stay unmatched, at its cost.
         coupled: the two entries of a term are equal, as method "best" has it. False: they need not be.
         share: without coupling, the part of each term's cost that is paid in graph 1's table; the rest is paid in graph
             2's. 1.0 is the program of method "dual", 0.5 treats both graphs alike. With coupling it changes nothing.
@@ -46,7 +46,7 @@ def relaxation_bound(problem: Problem, *, coupled: bool = True, share: float = 1
     # Equations as (row, column, value) of the entries that are not zero, and right-hand sides.
     places = [(np.full(len(x), row), x, np.ones(len(x))) for row, x in enumerate(labels[0] + labels[1])]
     right = [np.ones(n_nodes)]
-    costs = [problem.costs, np.zeros(n_nodes)]
+    costs = [problem.costs, problem.unmatched1, problem.unmatched2]
     entries = []
     for side, part in ((0, share), (1, 1 - share)):
         row, column, value, entry, end = _tables(problem, side, labels[side], size)
