@@ -88,6 +88,7 @@ test: setup $(SPLINE) doctest ## set up, then run every test
 	@ruff check .
 	@ruff format --check .
 	@snakefmt --check Snakefile workflow
+	@clang-format --dry-run --Werror solver_src/src/*.?pp solver_src/tests/*.?pp
 	@mypy
 	@echo "== Tests of the module, the solver (C++ too), the notebooks and the workflow"
 	@python -m pytest -n 2 --dist worksteal

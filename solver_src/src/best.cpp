@@ -19,13 +19,13 @@ constexpr double inf = std::numeric_limits<double>::infinity();
 
 // What an effort may cost. Work is counted, never timed.
 struct Limits {
-  int levels, sweeps;         // of the annealing, sweeps a level
-  double cooling;             // factor from level to level
-  std::int64_t first_moves;   // tabu moves before the dual, a node of the smaller side
-  std::int64_t run_moves;     // tabu moves of the first searches after everything else
-  std::int64_t moves;         // of all of them: none starts later
-  std::int64_t branch_work;   // table entries
-  double hopeless_gap;        // in units of the costs' scale: a proof is not tried when the gap will stay above it
+  int levels, sweeps;        // of the annealing, sweeps a level
+  double cooling;            // factor from level to level
+  std::int64_t first_moves;  // tabu moves before the dual, a node of the smaller side
+  std::int64_t run_moves;    // tabu moves of the first searches after everything else
+  std::int64_t moves;        // of all of them: none starts later
+  std::int64_t branch_work;  // table entries
+  double hopeless_gap;       // in units of the costs' scale: a proof is not tried when the gap will stay above it
 };
 
 // First temperature, times the scale of the costs. Trees are smaller after a hot start; the bound alone needs none.
@@ -35,9 +35,9 @@ constexpr int least_tree = 200;  // sweeps that a tree takes at least: with a bu
 constexpr int star_passes = 30;  // of the cheap bound, as long as they remove labels
 constexpr int star_trial = 2;    // so many, if removals come near
 constexpr double promising[star_trial] = {0.4, 0.8};  // StarBound::nearest() after each of them
-constexpr std::int64_t first_scans = 5'000'000;  // assignments that the first tabu search may look at
+constexpr std::int64_t first_scans = 5'000'000;       // assignments that the first tabu search may look at
 constexpr int move_labels = 400;  // the last searches make fewer moves where each looks at more assignments
-constexpr int tabu_level = 1;    // level before which the first tabu search comes: easy problems are proved by then
+constexpr int tabu_level = 1;     // level before which the first tabu search comes: easy problems are proved by then
 
 // Where a sequence that falls geometrically ends, from three of its values; -inf when it does not fall so.
 double limit_of(const double (&x)[3]) {
@@ -171,7 +171,7 @@ class BestSolver {
     double temperature = (tree ? hottest : hottest_without_tree) * dual.scale();
     const double cooling = tree ? limits_.cooling : std::min(limits_.cooling, cooling_without_tree);
     const bool large = std::min(problem_.n1, problem_.n2) > 8;  // below, branching ends whatever the gap
-    double gaps[3] = {inf, inf, inf};  // after the last three levels
+    double gaps[3] = {inf, inf, inf};                           // after the last three levels
     bool searched = false;
     int fruitful = -1;  // last level that improved the incumbent: more follow, up to twice as many
     for (int level = 0; level < limits_.levels || (level < 2 * limits_.levels && level < fruitful + 3);

@@ -97,8 +97,9 @@ PYBIND11_MODULE(_core, m) {
       .def(py::init(&make_options), py::arg("method"), py::arg("effort"), py::arg("full"), py::arg("max_iterations"),
            py::arg("round_every"), py::arg("tolerance"));
 
-  py::class_<Problem>(m, "Problem",
-                      R"(A graph matching instance, costs minimised; any node may stay unmatched, at no cost unless one is given.
+  py::class_<Problem>(
+      m, "Problem",
+      R"(A graph matching instance, costs minimised; any node may stay unmatched, at no cost unless one is given.
 
 Args:
     unary: (n1, n2) cost of matching node i of graph 1 to node j of graph 2, the paper's c^v.
@@ -135,7 +136,8 @@ Args:
       .def_readonly("n1", &Problem::n1, "Nodes of graph 1.")
       .def_readonly("n2", &Problem::n2, "Nodes of graph 2.")
       .def_property_readonly("n_assignments", &Problem::size, "Allowed assignments, A.")
-      .def_property_readonly("n_terms", [](const Problem& p) { return p.terms.size(); }, "Pairwise terms, T.")
+      .def_property_readonly(
+          "n_terms", [](const Problem& p) { return p.terms.size(); }, "Pairwise terms, T.")
       .def_property_readonly("assignments", &assignments_of, "(A, 2) int64 allowed pairs (i, j), sorted.")
       .def_property_readonly("costs", &costs_of, "(A,) float64, as given.")
       .def_property_readonly("terms", &terms_of, "(T, 2) int64 unordered pairs of rows of `assignments`, sorted.")
@@ -167,9 +169,8 @@ Args:
     return new Problem(0, 0, {}, {}, {}, {});
   };
 
-  m.def("evaluate", [](const Problem& p, const py::handle& assignment) {
-    return p.evaluate(build::matching(assignment, p));
-  });
+  m.def("evaluate",
+        [](const Problem& p, const py::handle& assignment) { return p.evaluate(build::matching(assignment, p)); });
   m.def("largest_matching", &gm::largest_matching);
   m.def("solve", [](const Problem& p, Options options) {
     return to_python(without_gil([&](const gm::GiveUp& give_up) {

@@ -46,8 +46,8 @@ int branching_node(const CoupledDual& dual, int n1, double target) {
 
 }  // namespace
 
-bool branch(const CoupledDual& node, LocalSearch& search, Incumbent& best, Budget& budget,
-            const BranchOptions& options, double share) {
+bool branch(const CoupledDual& node, LocalSearch& search, Incumbent& best, Budget& budget, const BranchOptions& options,
+            double share) {
   const int n1 = static_cast<int>(best.assignment.size());
   const int i = branching_node(node, n1, best.target());
   if (i < 0) {  // one matching is left

@@ -23,7 +23,9 @@ struct Budget {
   double closed = 0;  // part of the tree that is refuted, each child of a node counting the same
   bool spent() const { return used >= limit; }
   // A quarter of the limit is used, and at this pace it would have to be far larger.
-  bool hopeless() const { return 4 * used > limit && 8 * closed * static_cast<double>(limit) < static_cast<double>(used); }
+  bool hopeless() const {
+    return 4 * used > limit && 8 * closed * static_cast<double>(limit) < static_cast<double>(used);
+  }
 };
 
 struct BranchOptions {

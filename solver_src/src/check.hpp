@@ -57,8 +57,7 @@ inline py::array_t<bool, py::array::c_style | py::array::forcecast> mask(const p
 }
 
 inline int count(py::ssize_t n, const std::string& name) {
-  if (n < 0 || n > 10000)
-    throw py::value_error(name + ": " + std::to_string(n) + " nodes; 0 to 10000 are supported");
+  if (n < 0 || n > 10000) throw py::value_error(name + ": " + std::to_string(n) + " nodes; 0 to 10000 are supported");
   return static_cast<int>(n);
 }
 
@@ -145,8 +144,8 @@ inline Integers pairs(const py::handle& value, const char* name, std::int64_t li
   for (py::ssize_t k = 0; k < pairs.size(); ++k) {
     const std::int64_t limit = k % 2 ? limit2 : limit1, node = nodes[k];
     if (node < 0 || node >= limit)
-      throw py::value_error(position(name, {k / 2, k % 2}) + " is " + std::to_string(node) +
-                            ", outside 0 <= index < " + std::to_string(limit));
+      throw py::value_error(position(name, {k / 2, k % 2}) + " is " + std::to_string(node) + ", outside 0 <= index < " +
+                            std::to_string(limit));
   }
   return pairs;
 }
@@ -167,8 +166,7 @@ inline py::ssize_t repeated(const Integers& pairs, py::ssize_t& first, std::int6
     return -1;
   }
   std::vector<std::pair<std::int64_t, py::ssize_t>> keys(pairs.shape(0));
-  for (py::ssize_t k = 0; k < pairs.shape(0); ++k)
-    keys[k] = {pairs.data()[2 * k] << 31 | pairs.data()[2 * k + 1], k};
+  for (py::ssize_t k = 0; k < pairs.shape(0); ++k) keys[k] = {pairs.data()[2 * k] << 31 | pairs.data()[2 * k + 1], k};
   std::sort(keys.begin(), keys.end());
   for (std::size_t k = 1; k < keys.size(); ++k)
     if (keys[k].first == keys[k - 1].first) {

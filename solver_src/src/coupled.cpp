@@ -16,7 +16,8 @@ constexpr double inf = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-CoupledDual::CoupledDual(const Problem& p) : problem_(p), alive_(p.size(), 1), label_bound_(p.size(), -inf), idle_bound_(p.n1, -inf) {
+CoupledDual::CoupledDual(const Problem& p)
+    : problem_(p), alive_(p.size(), 1), label_bound_(p.size(), -inf), idle_bound_(p.n1, -inf) {
   local_[0].resize(p.size());
   local_[1].resize(p.size());
   for (int a = 0; a < p.size(); ++a) local_[0][a] = a - p.row_start[p.left[a]];
@@ -123,9 +124,9 @@ double CoupledDual::bound() {
   for (int a = 0; a < p.size(); ++a)
     if (alive_[a]) {
       const int i = p.left[a], j = p.right[a];
-      lap_costs_[static_cast<std::size_t>(i) * p.n2 + j] =
-          side_[0].u[side_[0].node_at[i] + local_[0][a]] + side_[1].u[side_[1].node_at[j] + local_[1][a]] -
-          idle(side_[0], i) - idle(side_[1], j);
+      lap_costs_[static_cast<std::size_t>(i) * p.n2 + j] = side_[0].u[side_[0].node_at[i] + local_[0][a]] +
+                                                           side_[1].u[side_[1].node_at[j] + local_[1][a]] -
+                                                           idle(side_[0], i) - idle(side_[1], j);
     }
   solve_lap(p.n1, p.n2, lap_costs_.data(), lap_);
   for (int i = 0; i < p.n1; ++i)
@@ -178,7 +179,8 @@ void CoupledDual::rounding_costs(std::vector<double>& costs) const {
   const Problem& p = problem_;
   costs.assign(lap_costs_.size(), inf);
   const auto marginal = [](const Side& s, int i, int l) {
-    return 0.5 * (s.node_marginal[s.node_at[i] + l] - (s.dummy[i] ? s.node_marginal[s.node_at[i] + s.labels[i] - 1] : 0));
+    return 0.5 *
+           (s.node_marginal[s.node_at[i] + l] - (s.dummy[i] ? s.node_marginal[s.node_at[i] + s.labels[i] - 1] : 0));
   };
   for (int a = 0; a < p.size(); ++a)
     if (alive_[a]) {

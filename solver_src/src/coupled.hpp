@@ -1,8 +1,8 @@
 // The coupled dual: a Lagrangian bound from pairwise tables of both graphs, tied on the terms they share.
 //
 // Each assignment's cost is split between a vector per node of graph 1 and one per node of graph 2, each term's cost
-// between the table of its two nodes of graph 1 and that of its two nodes of graph 2. Bound = linear assignment over the
-// vectors + sum of the tables' minima. The split is improved by soft-min coordinate ascent at falling temperatures:
+// between the table of its two nodes of graph 1 and that of its two nodes of graph 2. Bound = linear assignment over
+// the vectors + sum of the tables' minima. The split is improved by soft-min coordinate ascent at falling temperatures:
 // within a temperature the tables are kept as weights e^(-cost / temperature), so that a sweep is sums and products.
 #pragma once
 
@@ -63,17 +63,17 @@ class CoupledDual {
   // One graph: its nodes' label vectors (the last label is "unmatched") and its tables.
   struct Side {
     int n;
-    std::vector<int> labels;                  // (n,) with "unmatched"
-    std::vector<std::size_t> node_at;         // (n + 1,) start of a node's vector, padded to four
-    std::vector<double> u, log_weight;        // costs, and -cost / temperature during anneal
+    std::vector<int> labels;            // (n,) with "unmatched"
+    std::vector<std::size_t> node_at;   // (n + 1,) start of a node's vector, padded to four
+    std::vector<double> u, log_weight;  // costs, and -cost / temperature during anneal
     std::vector<Table> tables;
-    Array<double> x, weight;            // costs, and weights during anneal
-    Array<double> move;                 // log factors applied to rows and columns of the tables during anneal
-    std::vector<double> total;                // (tables,) sum of weights
+    Array<double> x, weight;    // costs, and weights during anneal
+    Array<double> move;         // log factors applied to rows and columns of the tables during anneal
+    std::vector<double> total;  // (tables,) sum of weights
     std::vector<std::vector<Incident>> incident;
-    std::vector<double> node_marginal;        // like u: sum over tables of (row minimum - table minimum)
-    std::vector<double> least;                // (tables,) minimum
-    std::vector<char> dummy;                  // (n,) may stay unmatched
+    std::vector<double> node_marginal;  // like u: sum over tables of (row minimum - table minimum)
+    std::vector<double> least;          // (tables,) minimum
+    std::vector<char> dummy;            // (n,) may stay unmatched
   };
 
   void build_side(int side, const std::vector<int>& node, const std::vector<int>& local);
@@ -92,12 +92,12 @@ class CoupledDual {
 
   const Problem& problem_;
   Side side_[2];
-  std::vector<int> local_[2];                 // (A,) position of an assignment in its node's vector
-  Array<std::size_t> term_at_[2];       // (T,) position of a term in x
+  std::vector<int> local_[2];      // (A,) position of an assignment in its node's vector
+  Array<std::size_t> term_at_[2];  // (T,) position of a term in x
   Array<int> term_table_[2];
-  Array<std::pair<int, int>> terms_;    // (T,) of those with both assignments left, as are the next three
-  Array<double> term_factor_;           // (T,) product of the factors of the terms during anneal
-  std::vector<char> alive_;                   // (A,)
+  Array<std::pair<int, int>> terms_;              // (T,) of those with both assignments left, as are the next three
+  Array<double> term_factor_;                     // (T,) product of the factors of the terms during anneal
+  std::vector<char> alive_;                       // (A,)
   std::vector<double> label_bound_, idle_bound_;  // (A,), (n1,)
   std::vector<double> lap_costs_, buffer_;
   LapResult lap_;

@@ -201,8 +201,13 @@ void CoupledDual::compact() {
       new_id.push_back(id);
       s.incident[i].push_back({id, true});
       s.incident[k].push_back({id, false});
-      Table table{i, k, static_cast<int>(kept[i].size()), static_cast<int>(vec::padded(static_cast<int>(kept[k].size()))),
-                  x.size(), moves, moves + vec::padded(static_cast<int>(kept[i].size()))};
+      Table table{i,
+                  k,
+                  static_cast<int>(kept[i].size()),
+                  static_cast<int>(vec::padded(static_cast<int>(kept[k].size()))),
+                  x.size(),
+                  moves,
+                  moves + vec::padded(static_cast<int>(kept[i].size()))};
       moves = table.column_at + table.width;
       x.resize(x.size() + static_cast<std::size_t>(table.rows) * table.width, inf);
       double* out = x.data() + table.start;

@@ -153,7 +153,8 @@ GM_CLONES void CoupledDual::star(Side& s, int node) {
   for (const Incident& e : incident) {
     const Table& table = s.tables[e.table];
     double* w = s.weight.data() + table.start;
-    s.total[e.table] = e.as_row ? scale_rows(w, table.rows, table.width, f) : scale_columns(w, table.rows, table.width, f);
+    s.total[e.table] =
+        e.as_row ? scale_rows(w, table.rows, table.width, f) : scale_columns(w, table.rows, table.width, f);
     f += width;
   }
 }

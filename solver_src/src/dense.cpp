@@ -85,8 +85,8 @@ Terms terms_of(int n2, const std::vector<int>& left, const std::vector<int>& rig
 
 }  // namespace
 
-Problem from_dense(int n1, int n2, Costs unary, int e1, const std::int64_t* edges1, int e2,
-                   const std::int64_t* edges2, Costs quadratic, const bool* allowed) {
+Problem from_dense(int n1, int n2, Costs unary, int e1, const std::int64_t* edges1, int e2, const std::int64_t* edges2,
+                   Costs quadratic, const bool* allowed) {
   const std::size_t cells = static_cast<std::size_t>(n1) * n2;
   std::vector<int> left, right, index(cells, -1);
   std::vector<double> cost;
@@ -107,10 +107,10 @@ Problem from_dense(int n1, int n2, Costs unary, int e1, const std::int64_t* edge
   std::visit(add_all, unary);
   if (e1 == 0 || e2 == 0) return Problem(n1, n2, std::move(left), std::move(right), std::move(cost), {});
   const Graph graph1(n1, e1, edges1), graph2(n2, e2, edges2);
-  Terms t = std::visit(
-      [&](const auto* costs) { return terms_of(n2, left, right, index, graph1, graph2, costs, e2); }, quadratic);
-  return Problem(n1, n2, std::move(left), std::move(right), std::move(cost), std::move(t.terms),
-                 std::move(t.adj_start), std::move(t.adj));
+  Terms t = std::visit([&](const auto* costs) { return terms_of(n2, left, right, index, graph1, graph2, costs, e2); },
+                       quadratic);
+  return Problem(n1, n2, std::move(left), std::move(right), std::move(cost), std::move(t.terms), std::move(t.adj_start),
+                 std::move(t.adj));
 }
 
 }  // namespace gm

@@ -136,7 +136,8 @@ class MessagePassing {
     }
     std::copy(x, x + t.columns, marginal_.begin());
     for (int r = 1; r < t.rows; ++r)
-      for (int c = 0; c < t.columns; ++c) marginal_[c] = std::min(marginal_[c], x[static_cast<std::size_t>(r) * t.columns + c]);
+      for (int c = 0; c < t.columns; ++c)
+        marginal_[c] = std::min(marginal_[c], x[static_cast<std::size_t>(r) * t.columns + c]);
     for (int c = 0; c < t.columns; ++c) u[c] += marginal_[c];
     for (int r = 0; r < t.rows; ++r, x += t.columns)
       for (int c = 0; c < t.columns; ++c) x[c] -= marginal_[c];
@@ -171,8 +172,8 @@ class MessagePassing {
     }
   }
 
-  // Moves `share` of what each match at a node costs above (or below) the node's minimum, when "unmatched" attains it, or
-  // else the second smallest value, to the match's other end: give(label, cost).
+  // Moves `share` of what each match at a node costs above (or below) the node's minimum, when "unmatched" attains it,
+  // or else the second smallest value, to the match's other end: give(label, cost).
   template <class Give>
   static void push(std::vector<double>& from, int begin, int end, double share, Give&& give) {
     double least = from[end - 1], second = inf;

@@ -66,7 +66,7 @@ GM_CLONES void augment_rows(int n1, int width, const double* cost, LapResult& re
       vec::store(block + k, x);
     }
     reached.clear();
-    double d = 0;       // distance of column j
+    double d = 0;        // distance of column j
     double end = -u[s];  // length of the shortest complete path so far
     int end_column = -1, end_row = s;
     while (d < end) {

@@ -35,14 +35,14 @@ class Problem {
           std::vector<Term> terms, std::vector<int> adj_start, std::vector<Neighbour> adj);
 
   int n1, n2;
-  std::vector<int> left, right;       // (A,)
-  std::vector<double> cost;           // (A,)
-  std::vector<Term> terms;            // (T,) sorted by (a, b)
-  std::vector<int> row_start;         // (n1 + 1,): assignments of node i are row_start[i] .. row_start[i + 1] - 1
-  std::vector<int> col_start, col;    // (n2 + 1,), (A,): assignments of node j, by increasing i
-  std::vector<int> adj_start;         // (A + 1,)
-  std::vector<Neighbour> adj;         // (2 T,): terms of assignment a, by increasing partner
-  double largest_cost = 0;            // largest magnitude of a cost or term
+  std::vector<int> left, right;     // (A,)
+  std::vector<double> cost;         // (A,)
+  std::vector<Term> terms;          // (T,) sorted by (a, b)
+  std::vector<int> row_start;       // (n1 + 1,): assignments of node i are row_start[i] .. row_start[i + 1] - 1
+  std::vector<int> col_start, col;  // (n2 + 1,), (A,): assignments of node j, by increasing i
+  std::vector<int> adj_start;       // (A + 1,)
+  std::vector<Neighbour> adj;       // (2 T,): terms of assignment a, by increasing partner
+  double largest_cost = 0;          // largest magnitude of a cost or term
   // (n1,), (n2,): what a node costs that stays unmatched; empty: nothing. solve() knows them, its methods do not.
   std::vector<double> unmatched1, unmatched2;
 
@@ -73,7 +73,7 @@ using Costs = std::variant<const double*, const float*>;
 
 // Dense form of the paper: unary (n1, n2), directed edges (E, 2), each once, quadratic (E1, E2), all row-major.
 // quadratic[e, f] is paid when edges1[e][0] -> edges2[f][0] and edges1[e][1] -> edges2[f][1]. allowed may be null.
-Problem from_dense(int n1, int n2, Costs unary, int e1, const std::int64_t* edges1, int e2,
-                   const std::int64_t* edges2, Costs quadratic, const bool* allowed);
+Problem from_dense(int n1, int n2, Costs unary, int e1, const std::int64_t* edges1, int e2, const std::int64_t* edges2,
+                   Costs quadratic, const bool* allowed);
 
 }  // namespace gm

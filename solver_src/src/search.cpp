@@ -16,9 +16,8 @@ constexpr std::int64_t move_work = 8;  // of an assignment in the scan of all mo
 // Pair costs in tables over the labels of two nodes of graph 1: looked up at every move.
 LocalSearch::LocalSearch(const Problem& p)
     : problem_(p), at1_(p.n1, -1), at2_(p.n2, -1), gain_(p.cost),
-      complete_(static_cast<std::int64_t>(p.n1) * p.n2 == p.size()), column_(p.n2), pair_(p.n1, 0.0),
-      held_(2 * p.n1), best_(p.n1, -1), tabu_in_(p.size(), 0), tabu_out_(p.n1, 0),
-      link_of_(static_cast<std::size_t>(p.n1) * p.n1, -1) {
+      complete_(static_cast<std::int64_t>(p.n1) * p.n2 == p.size()), column_(p.n2), pair_(p.n1, 0.0), held_(2 * p.n1),
+      best_(p.n1, -1), tabu_in_(p.size(), 0), tabu_out_(p.n1, 0), link_of_(static_cast<std::size_t>(p.n1) * p.n1, -1) {
   const auto labels = [&p](int i) { return static_cast<std::size_t>(p.row_start[i + 1] - p.row_start[i]); };
   std::size_t total = 0;
   for (const Term& t : p.terms) link_of_[static_cast<std::size_t>(p.left[t.a]) * p.n1 + p.left[t.b]] = 0;

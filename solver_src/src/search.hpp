@@ -57,18 +57,18 @@ class LocalSearch {
   void keep_if_best();
 
   const Problem& problem_;
-  std::vector<int> at1_, at2_;   // chosen assignment of a node of graph 1 / 2, or -1
-  std::vector<double> gain_;     // (A,) cost of a plus its terms with the chosen assignments
-  const bool complete_;              // every pair of nodes is an assignment
+  std::vector<int> at1_, at2_;         // chosen assignment of a node of graph 1 / 2, or -1
+  std::vector<double> gain_;           // (A,) cost of a plus its terms with the chosen assignments
+  const bool complete_;                // every pair of nodes is an assignment
   std::vector<double> column_, pair_;  // (n2,), (n1,) scratch of best_move
   std::vector<int> held_;
   double value_ = 0, best_value_ = 0;
   std::vector<int> best_;
   std::vector<std::int64_t> tabu_in_, tabu_out_;  // (A,) first move at which a may enter, (n1,) may be dropped
   std::int64_t time_ = 0;
-  std::vector<Link> links_;          // grouped by node of graph 1
-  std::vector<int> link_start_;      // (n1 + 1,)
-  std::vector<int> link_of_;         // (n1, n1) index in links_, or -1
+  std::vector<Link> links_;      // grouped by node of graph 1
+  std::vector<int> link_start_;  // (n1 + 1,)
+  std::vector<int> link_of_;     // (n1, n1) index in links_, or -1
   std::vector<std::size_t> table_at_;
   Array<double> table_;
 };

@@ -77,8 +77,8 @@ std::vector<TracePoint> trace(const Problem& problem, Options options) {
   const int matches = options.full ? largest_matching(problem) : 0;
   std::vector<TracePoint> points;
   for (const Event& e : events)
-    points.push_back({e.iterations, e.lower_bound,
-                      count_matches(e.assignment) < matches ? inf : problem.evaluate(e.assignment)});
+    points.push_back(
+        {e.iterations, e.lower_bound, count_matches(e.assignment) < matches ? inf : problem.evaluate(e.assignment)});
   points.push_back({result.iterations, result.lower_bound, result.objective});
   for (std::size_t k = points.size() - 1; k-- > 0;) {  // the last bits of sums need not be in order
     points[k].lower_bound = std::min(points[k].lower_bound, points[k + 1].lower_bound);

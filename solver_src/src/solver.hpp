@@ -22,16 +22,16 @@ struct Event {
 struct Options {
   Method method = Method::best;
   Effort effort = Effort::normal;
-  bool full = false;         // match as many nodes as the allowed assignments permit
-  int max_iterations = 100;  // method dual: iterations
-  int round_every = 10;      // method dual: iterations between roundings
-  double tolerance = 1e-9;   // a gap below tolerance * max(|objective|, largest cost) is a proof
+  bool full = false;                     // match as many nodes as the allowed assignments permit
+  int max_iterations = 100;              // method dual: iterations
+  int round_every = 10;                  // method dual: iterations between roundings
+  double tolerance = 1e-9;               // a gap below tolerance * max(|objective|, largest cost) is a proof
   const GiveUp* give_up = nullptr;       // solve() throws Interrupted where it says so; see poll.hpp
   std::vector<Event>* events = nullptr;  // filled in the course of the solve
   // Set by solve() for the methods: what the tolerance is relative to when they see other costs than were given.
-  double offset = 0;         // of the objective
-  double unit = -1;          // largest cost; negative: the problem's own
-  double least_gap = 0;      // what rounding leaves open anyway
+  double offset = 0;     // of the objective
+  double unit = -1;      // largest cost; negative: the problem's own
+  double least_gap = 0;  // what rounding leaves open anyway
 };
 
 struct Result {
@@ -39,7 +39,7 @@ struct Result {
   double objective = 0;         // from the original costs
   double lower_bound = 0;
   bool optimal = false;
-  int iterations = 0;       // of the dual
+  int iterations = 0;  // of the dual
   const char* stop_reason = "";
 };
 

@@ -20,8 +20,8 @@ class StarBound {
 
   // The bound of the present split. +inf: nothing is left.
   double bound();
-  // Moves costs, with bound() called since the last pass; what no matching cheaper than `upper` uses is removed for good.
-  // Returns the number of assignments removed.
+  // Moves costs, with bound() called since the last pass; what no matching cheaper than `upper` uses is removed for
+  // good. Returns the number of assignments removed.
   int pass(double upper, bool forward);
 
   const std::vector<int>& match() const { return lap_.match; }  // of the last bound()
@@ -33,9 +33,9 @@ class StarBound {
 
  private:
   struct Star {
-    int rows, columns;   // neighbours of its node of graph 1 and of its node of graph 2 that occur in its terms
-    int width;           // columns rounded up to four
-    std::size_t nodes;   // where they begin in nodes_: rows, then columns
+    int rows, columns;  // neighbours of its node of graph 1 and of its node of graph 2 that occur in its terms
+    int width;          // columns rounded up to four
+    std::size_t nodes;  // where they begin in nodes_: rows, then columns
   };
   struct Cell {
     int row, column;  // in the star
@@ -48,17 +48,17 @@ class StarBound {
   void remove(int a);
 
   const Problem& problem_;
-  Array<Star> stars_;      // (A,)
+  Array<Star> stars_;  // (A,)
   std::vector<int> nodes_;
-  Array<Cell> cells_;      // (2 T,) like Problem::adj
-  Array<double> part_;     // (2 T,) share of a term's cost in the star of an assignment, +inf when removed
+  Array<Cell> cells_;            // (2 T,) like Problem::adj
+  Array<double> part_;           // (2 T,) share of a term's cost in the star of an assignment, +inf when removed
   std::vector<char> alive_;      // (A,)
   std::vector<int> labels_[2];   // assignments left of a node
   std::vector<char> forced_[2];  // a node that every better matching matches
   bool any_forced_ = false;
-  std::vector<double> costs_;    // (n1, n2) star values, +inf where forbidden or removed
-  Array<double> potential_;  // like nodes_: of the star's linear assignment, from the last bound()
-  std::vector<double> matrix_;     // of the star that value() looked at last, as are the next two
+  std::vector<double> costs_;   // (n1, n2) star values, +inf where forbidden or removed
+  Array<double> potential_;     // like nodes_: of the star's linear assignment, from the last bound()
+  std::vector<double> matrix_;  // of the star that value() looked at last, as are the next two
   std::vector<double> reward_[2];
   LapResult star_lap_, lap_;
   int size_;
