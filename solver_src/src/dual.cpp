@@ -10,8 +10,8 @@
 #include <cmath>
 #include <limits>
 
+#include "dual_tables.hpp"
 #include "lap.hpp"
-#include "memory.hpp"
 #include "poll.hpp"
 #include "solver.hpp"
 
@@ -23,14 +23,16 @@ constexpr double inf = std::numeric_limits<double>::infinity();
 
 class MessagePassing {
  public:
-  explicit MessagePassing(const Problem& problem) : p_(problem), at2_(problem.size()) {
+  explicit MessagePassing(const Problem& problem) : p_(problem), tables_(problem), at2_(problem.size()) {
     for (int i = 0; i <= p_.n1; ++i) at1_.push_back(p_.row_start[i] + i);  // one more label a node: unmatched
     u_.assign(p_.size() + p_.n1, 0.0);
     v_.assign(p_.size() + p_.n2, 0.0);
     for (int a = 0; a < p_.size(); ++a) u_[a + p_.left[a]] = p_.cost[a];
     for (int j = 0; j < p_.n2; ++j)
       for (int k = p_.col_start[j]; k < p_.col_start[j + 1]; ++k) at2_[p_.col[k]] = k + j;
-    build_tables();
+    int most = 0;
+    for (int i = 0; i < p_.n1; ++i) most = std::max(most, at1_[i + 1] - at1_[i]);
+    message_.resize(most);
   }
 
   // An iteration: the linear part to optimality, a pass forward, a pass backward. `share` < 0: anisotropic weights, as
@@ -61,114 +63,40 @@ class MessagePassing {
     double sum = constant_;
     for (int i = 0; i < p_.n1; ++i) sum += least(u_, at1_[i], at1_[i + 1]);
     for (int j = 0; j < p_.n2; ++j) sum += least(v_, p_.col_start[j] + j, p_.col_start[j + 1] + j + 1);
-    for (const double x : table_least()) sum += x;
-    return sum;
+    return sum + tables_.sum_of_minima();
   }
 
   // Pulls everything out of the tables, then a linear assignment over what the nodes hold.
   const std::vector<int>& round() {
     for (int i = 0; i < p_.n1; ++i)
-      for (const Incident& e : incident_[i]) receive(i, e);
+      for (const auto& e : tables_.at(i)) tables_.receive(e, u_.data() + at1_[i]);
     assign();
     return lap_.match;
   }
 
  private:
-  struct Table {
-    int first, second;  // nodes of graph 1, first < second
-    int rows, columns;
-    std::size_t start;
-  };
-  struct Incident {
-    int table;
-    bool as_row;
-  };
-
   static double least(const std::vector<double>& x, int begin, int end) {
     return *std::min_element(x.begin() + begin, x.begin() + end);
   }
 
-  std::vector<double> table_least() const {
-    std::vector<double> result;
-    for (const Table& t : tables_)
-      result.push_back(*std::min_element(x_.begin() + t.start, x_.begin() + t.start + std::size_t(t.rows) * t.columns));
-    return result;
-  }
-
-  void build_tables() {
-    incident_.resize(p_.n1);
-    std::vector<int> id(static_cast<std::size_t>(p_.n1) * p_.n1, -1);
-    for (const Term& term : p_.terms) {
-      const int i = p_.left[term.a], k = p_.left[term.b];
-      int& table = id[static_cast<std::size_t>(i) * p_.n1 + k];
-      if (table < 0) {
-        table = static_cast<int>(tables_.size());
-        tables_.push_back({i, k, at1_[i + 1] - at1_[i], at1_[k + 1] - at1_[k], x_.size()});
-        x_.resize(x_.size() + static_cast<std::size_t>(tables_.back().rows) * tables_.back().columns, 0.0);
-        incident_[i].push_back({table, true});
-        incident_[k].push_back({table, false});
-        for (int a = p_.row_start[i]; a < p_.row_start[i + 1]; ++a)  // both nodes matched to the same one
-          if (const int b = p_.find(k, p_.right[a]); b >= 0) at(tables_.back(), a, b) = inf;
-      }
-      at(tables_[table], term.a, term.b) = term.cost;
-    }
-    int most = 1;
-    for (int i = 0; i < p_.n1; ++i) most = std::max(most, at1_[i + 1] - at1_[i]);
-    marginal_.resize(most);
-  }
-
-  double& at(const Table& t, int a, int b) {
-    return x_[t.start + static_cast<std::size_t>(a - p_.row_start[t.first]) * t.columns + (b - p_.row_start[t.second])];
-  }
-
-  // The min-marginals of a table go to a node.
-  void receive(int i, const Incident& e) {
-    const Table& t = tables_[e.table];
-    double* u = u_.data() + at1_[i];
-    double* x = x_.data() + t.start;
-    if (e.as_row) {
-      for (int r = 0; r < t.rows; ++r, x += t.columns) {
-        const double m = *std::min_element(x, x + t.columns);
-        u[r] += m;
-        for (int c = 0; c < t.columns; ++c) x[c] -= m;
-      }
-      return;
-    }
-    std::copy(x, x + t.columns, marginal_.begin());
-    for (int r = 1; r < t.rows; ++r)
-      for (int c = 0; c < t.columns; ++c)
-        marginal_[c] = std::min(marginal_[c], x[static_cast<std::size_t>(r) * t.columns + c]);
-    for (int c = 0; c < t.columns; ++c) u[c] += marginal_[c];
-    for (int r = 0; r < t.rows; ++r, x += t.columns)
-      for (int c = 0; c < t.columns; ++c) x[c] -= marginal_[c];
-  }
-
-  // `message`, over the labels of a node, goes from it to a table.
-  void send(const Incident& e, const std::vector<double>& message) {
-    const Table& t = tables_[e.table];
-    double* x = x_.data() + t.start;
-    for (int r = 0; r < t.rows; ++r, x += t.columns)
-      for (int c = 0; c < t.columns; ++c) x[c] += message[e.as_row ? r : c];
-  }
-
   void visit(int i, bool forward, double share) {
     int later = 0;
-    for (const Incident& e : incident_[i]) {
-      receive(i, e);
+    double* u = u_.data() + at1_[i];
+    for (const auto& e : tables_.at(i)) {
+      tables_.receive(e, u);
       later += e.as_row == forward;
     }
     if (later == 0) return;
-    poll(static_cast<std::int64_t>(x_.size()) / p_.n1);
-    const int labels = at1_[i + 1] - at1_[i], earlier = static_cast<int>(incident_[i].size()) - later;
+    poll(static_cast<std::int64_t>(tables_.size()) / p_.n1);
+    const int labels = at1_[i + 1] - at1_[i], earlier = static_cast<int>(tables_.at(i).size()) - later;
     // The linear part reads from this node as well: one target more than in SRMP.
     const double weight = share < 0 ? 1.0 / (1 + std::max(later, earlier)) : (1 - share) / (later + earlier);
-    double* u = u_.data() + at1_[i];
     const double low = *std::min_element(u, u + labels);
-    for (int l = 0; l < labels; ++l) marginal_[l] = weight * (u[l] - low);
-    for (const Incident& e : incident_[i]) {
+    for (int l = 0; l < labels; ++l) message_[l] = weight * (u[l] - low);
+    for (const auto& e : tables_.at(i)) {
       if (e.as_row != forward) continue;
-      send(e, marginal_);
-      for (int l = 0; l < labels; ++l) u[l] -= marginal_[l];
+      tables_.send(e, message_.data());
+      for (int l = 0; l < labels; ++l) u[l] -= message_[l];
     }
   }
 
@@ -247,11 +175,9 @@ class MessagePassing {
   }
 
   const Problem& p_;
+  DualTables tables_;
   std::vector<int> at1_, at2_;  // (n1 + 1,) start of a node's vector in u_; (A,) position of an assignment in v_
-  std::vector<double> u_, v_, marginal_, lap_costs_;
-  Array<double> x_;
-  std::vector<Table> tables_;
-  std::vector<std::vector<Incident>> incident_;
+  std::vector<double> u_, v_, message_, lap_costs_;
   LapResult lap_;
   double constant_ = 0;
 };
