@@ -125,7 +125,7 @@ class BestSolver {
   bool last_search() {
     const std::int64_t limit = std::min(limits_.moves, limits_.moves * move_labels / problem_.size());
     std::int64_t moves = limits_.run_moves, used = 0;
-    bool from_incumbent = true;
+    bool from_incumbent = false;
     for (std::uint64_t seed = 2, agreed = 0; agreed < 2 && used < limit && !closed(); ++seed) {
       const double before = best_.value, tolerance = std::max(best_.tolerance, 1e-12 * std::fabs(before));
       tabu(from_incumbent ? best_.assignment : lap_.match, moves, seed);
