@@ -90,6 +90,8 @@ Options make_options(int method, int effort, bool full, int max_iterations, int 
 
 }  // namespace
 
+void bind_multi(py::module_& m);  // binding_multi.cpp
+
 PYBIND11_MODULE(_core, m) {
   m.doc() = "Compiled core of bbgm_solver.";
 
@@ -169,6 +171,7 @@ Args:
     return new Problem(0, 0, {}, {}, {}, {});
   };
 
+  bind_multi(m);
   m.def("evaluate",
         [](const Problem& p, const py::handle& assignment) { return p.evaluate(build::matching(assignment, p)); });
   m.def("largest_matching", &gm::largest_matching);

@@ -1,4 +1,4 @@
-// Fuzz target (libFuzzer): cmake -DBBGM_SOLVER_FUZZ=ON with clang, then gm_fuzz CORPUS_FOLDER -max_total_time=60
+// Fuzz target (libFuzzer): cmake -DBBGM_SOLVER_FUZZ=ON with clang, then gm_fuzz_solve CORPUS_FOLDER -max_total_time=60
 #include <cstdio>
 #include <cstdlib>
 

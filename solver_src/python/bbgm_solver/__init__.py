@@ -8,12 +8,15 @@ array([0, 1], dtype=int32)
 
 from bbgm_solver._core import Problem
 from bbgm_solver.dd import read_dd, write_dd
+from bbgm_solver.multi import MULTI_METHODS, MultiResult, solve_multi
 from bbgm_solver.relaxation import relaxation_bound
 from bbgm_solver.solving import EFFORTS, METHODS, Result, evaluate, solve, solve_batch, trace
 
 __all__ = [
     "EFFORTS",
     "METHODS",
+    "MULTI_METHODS",
+    "MultiResult",
     "Problem",
     "Result",
     "evaluate",
@@ -21,6 +24,7 @@ __all__ = [
     "relaxation_bound",
     "solve",
     "solve_batch",
+    "solve_multi",
     "trace",
     "write_dd",
 ]

@@ -1,0 +1,123 @@
+"""``solve_multi``: cycle-consistent matching of several graphs."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bbgm_solver import _core
+from bbgm_solver._core import Problem
+from bbgm_solver.solving import _at_least, _check_problem, _one_of, _options
+
+MULTI_METHODS = ("best", "sync")
+
+
+class MultiResult(NamedTuple):
+    """A cycle-consistent matching of d graphs, its value and how good it can at most be.
+
+    Attributes:
+        graphs: the d graph numbers that occur in the keys of the problems, ascending.
+        cliques: (K, d) int32, the nodes that are matched to each other: column c is the node of graph graphs[c], -1 where
+            the clique has none. Sorted; a node that is matched to no other is left out.
+        matchings: for each two graphs p < q, given or not, (n_p,) int32: node of q in the same clique, -1 = unmatched.
+        objective: sum of the given problems' costs, from the original costs in float64.
+        lower_bound: no consistent matching costs less.
+        optimal: the bound meets the objective within the tolerance: a proof.
+        stop_reason: "optimal", "work limit" or "synchronised"; with two graphs, that of `solve`.
+    """
+
+    graphs: tuple[int, ...]
+    cliques: NDArray[np.int32]
+    matchings: dict[tuple[int, int], NDArray[np.int32]]
+    objective: float
+    lower_bound: float
+    optimal: bool
+    stop_reason: str
+
+
+def _is_graph(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 0
+
+
+def _check_key(key: object) -> tuple[int, int]:
+    if not (isinstance(key, tuple) and len(key) == 2 and all(map(_is_graph, key))):
+        raise TypeError(f"key {key!r} of the problems is not a pair (p, q) of graph numbers from 0")
+    p, q = int(key[0]), int(key[1])
+    if p == q:
+        raise ValueError(f"key {key!r} of the problems matches a graph to itself; leave it out")
+    if p > q:
+        raise ValueError(f"key {key!r} of the problems has p > q; give it as {(q, p)} with graph 1 and 2 exchanged")
+    return p, q
+
+
+def _sizes(problems: Mapping[tuple[int, int], Problem]) -> dict[int, int]:
+    """Nodes of each graph, the same in all its problems."""
+    found: dict[int, tuple[int, tuple[int, int]]] = {}
+    for key, problem in problems.items():
+        for graph, n in zip(key, (problem.n1, problem.n2), strict=True):
+            other, first = found.setdefault(graph, (n, key))
+            if other != n:
+                raise ValueError(f"graph {graph} has {other} nodes in problem {first}, but {n} in problem {key}")
+    return {graph: found[graph][0] for graph in sorted(found)}
+
+
+def solve_multi(
+    problems: Mapping[tuple[int, int], Problem],
+    method: str = "best",
+    *,
+    effort: str = "default",
+    starts: int = 16,
+    seed: int = 0,
+    threads: int = 0,
+    tolerance: float = 1e-9,
+) -> MultiResult:
+    """Matches several graphs at once so that matches are transitive (X_pq X_qr <= X_pr), at a small summed cost.
+
+    The result depends on the problems and the options only: not on the machine, the threads or earlier calls. With two
+    graphs it is that of `solve`; it never costs more than matching nothing.
+
+    Args:
+        problems: Problems keyed (p, q), p < q; graph 1 of each is p, graph 2 is q. Pairs may be missing: their matching
+            follows from the others. Graph numbers need not be contiguous. Nodes whose match a given problem forbids are
+            never in one clique.
+        method: "best" (local search over cliques from several starts, and a bound), or "sync" (the paper's: each pair on
+            its own by `solve`, then synchronised by the leading eigenvectors of the joint matching, whatever that costs).
+        effort: work limit of the solver of two graphs and of the bound: "fast", "default" or "thorough".
+        starts: local searches of "best".
+        seed: of the order in which the starts take the graphs.
+        threads: 0 = all cores that this process may use. The results do not depend on it.
+        tolerance: a gap of at most tolerance * max(|objective|, largest cost) counts as closed.
+
+    Raises:
+        ValueError: no problem at all, a key that is not p < q, a graph with two numbers of nodes (names both pairs), or
+            an option out of range.
+        TypeError: a key that is not a pair of integers, a value that is not a Problem, an option of another type.
+    """
+    if not isinstance(problems, Mapping):
+        raise TypeError(f"problems is a {type(problems).__name__}, expected a dict of Problems keyed (p, q)")
+    if not problems:
+        raise ValueError("problems is empty: give one Problem at least, keyed (p, q)")
+    named = {_check_key(key): problem for key, problem in problems.items()}
+    for key, problem in named.items():
+        _check_problem(f"problem {key}", problem)
+    sizes = _sizes(named)
+    graphs = tuple(sizes)
+    place = {graph: k for k, graph in enumerate(graphs)}
+    cliques, *rest = _core.solve_multi(
+        list(sizes.values()),
+        [(place[p], place[q], problem) for (p, q), problem in sorted(named.items())],
+        _options("best", effort, False, 100, 10, tolerance),
+        _one_of("method", method, MULTI_METHODS),
+        _at_least("starts", starts, 0),
+        _at_least("seed", seed, 0),
+        _at_least("threads", threads, 0),
+    )
+    matchings = {}
+    for p in graphs:
+        for q in graphs[place[p] + 1 :]:
+            match = np.full(sizes[p], -1, dtype=np.int32)
+            members = cliques[cliques[:, place[p]] >= 0]
+            match[members[:, place[p]]] = members[:, place[q]]
+            matchings[p, q] = match
+    return MultiResult(graphs, cliques, matchings, *rest)
