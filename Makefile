@@ -102,13 +102,13 @@ test-sanitize: doctest ## the C++ unit tests of the solver under AddressSanitize
 FUZZ_SECONDS ?= 60
 FUZZ := build/fuzz
 # clang carries libFuzzer; elsewhere, cmake says what to install, and the solver is not fuzzed.
-fuzz: setup ## fuzz solve (needs clang), then read_dd, for FUZZ_SECONDS=60 each
+fuzz: setup ## fuzz solve and solve_multi (needs clang), then read_dd, for FUZZ_SECONDS=60 each
 	@cmake -S solver_src -B $(FUZZ) -DCMAKE_CXX_COMPILER=$$(command -v clang++ || command -v "$${CXX:-c++}") \
 	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBBGM_SOLVER_PYTHON=OFF -DBBGM_SOLVER_FUZZ=ON
 	@cmake --build $(FUZZ)
-	@mkdir -p $(FUZZ)/solve $(FUZZ)/read_dd
-	@if [[ -x $(FUZZ)/gm_fuzz ]]; then $(FUZZ)/gm_fuzz $(FUZZ)/solve -max_total_time=$(FUZZ_SECONDS) -max_len=600 -len_control=0 \
-	  -timeout=60 -artifact_prefix=$(FUZZ)/solve-; fi
+	@mkdir -p $(FUZZ)/solve $(FUZZ)/multi $(FUZZ)/read_dd
+	@for subject in solve multi; do if [[ -x $(FUZZ)/gm_fuzz_$$subject ]]; then $(FUZZ)/gm_fuzz_$$subject $(FUZZ)/$$subject \
+	  -max_total_time=$(FUZZ_SECONDS) -max_len=600 -len_control=0 -timeout=60 -artifact_prefix=$(FUZZ)/$$subject-; fi; done
 	@python solver_src/tests/fuzz_read_dd.py $(FUZZ_SECONDS) $(FUZZ)/read_dd
 
 willow: setup ## five seeds on the real Willow images, their table and figures; needs BBGM_DATA and BBGM_WEIGHTS

@@ -4,8 +4,9 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import bbgm_solver as gm
 
@@ -13,34 +14,44 @@ BEST_KNOWN = "best_known.json"
 HIT_PERCENT = 1e-4  # a value that near to the best known one counts as reached
 
 Record = dict[str, Any]
+_AnyResult = TypeVar("_AnyResult", gm.Result, gm.MultiResult)
 
 
-def _timed(problem: gm.Problem, method: str, repeats: int, **options: Any) -> tuple[gm.Result, float]:
+def _timed(solve: Callable[[], _AnyResult], repeats: int) -> tuple[_AnyResult, float]:
     """The result and the fewest milliseconds that it took."""
     ms = float("inf")
     for _ in range(max(1, repeats)):
         start = time.perf_counter()
-        result = gm.solve(problem, method, **options)
+        result = solve()
         ms = min(ms, 1e3 * (time.perf_counter() - start))
     return result, ms
 
 
 def solve_file(path: Path, method: str = "best", *, effort: str = "default", full: bool = False) -> Record:
-    """Solve one ``.dd`` or ``.dd.xz`` file.
+    """Solve one ``.dd`` or ``.dd.xz`` file, of two graphs or several.
 
     Returns:
-        A JSON-ready record: file, method, n1, n2, assignment (n1,), objective, lower_bound, optimal, iterations,
-        stop_reason, ms (the solve alone, without reading).
+        A JSON-ready record: file, method, objective, lower_bound, optimal, stop_reason, ms (the solve alone, without
+        reading); for two graphs n1, n2, assignment (n1,), iterations; for several graphs (their d numbers), nodes (d,),
+        cliques (K, d).
 
     Raises:
-        FileNotFoundError, ValueError: no such file, not such a file, or several graphs in it.
+        FileNotFoundError, ValueError: no such file, not such a file, or an option not for several graphs.
     """
     problem = gm.read_dd(path)
-    if not isinstance(problem, gm.Problem):
-        raise ValueError(f"{path} holds {len(problem)} pairs of graphs; only files with one pair can be solved so far")
-    result, ms = _timed(problem, method, 1, effort=effort, full=full)
-    record: Record = {"file": str(path), "method": method, "n1": problem.n1, "n2": problem.n2}
-    return record | result._asdict() | {"assignment": result.assignment.tolist(), "ms": ms}
+    record: Record = {"file": str(path), "method": method}
+    if isinstance(problem, gm.Problem):
+        result, ms = _timed(lambda: gm.solve(problem, method, effort=effort, full=full), 1)
+        record |= {"n1": problem.n1, "n2": problem.n2} | result._asdict()
+        return record | {"assignment": result.assignment.tolist(), "ms": ms}
+    if full:
+        raise ValueError(f"{path} holds several graphs; they are matched partially, leave `full` out")
+    several, ms = _timed(lambda: gm.solve_multi(problem, method, effort=effort, threads=1), 1)
+    nodes = {graph: n for key, p in problem.items() for graph, n in zip(key, (p.n1, p.n2), strict=True)}
+    record |= {"graphs": list(several.graphs), "nodes": [nodes[graph] for graph in several.graphs]}
+    for name in ("objective", "lower_bound", "optimal", "stop_reason"):
+        record[name] = getattr(several, name)
+    return record | {"cliques": several.cliques.tolist(), "ms": ms}
 
 
 def instance_files(folder: Path) -> list[Path]:
@@ -82,32 +93,45 @@ def bench_solver(
     """Solve every ``.dd`` and ``.dd.xz`` below a folder, one thread; compare with ``best_known.json`` there or above.
 
     Args:
-        folder: where the instances are. Files with several graphs are left out.
-        method, effort: as for ``bbgm_solver.solve``.
+        folder: where the instances are.
+        method, effort: as for ``bbgm_solver.solve``, with files of several graphs as for ``bbgm_solver.solve_multi``;
+            files that do not know the method ("sync" with two graphs, "dual" and "exact" with several) are left out.
         repeats: each instance is solved that often, the fastest counts.
         progress: wraps the list of files, e.g. in a progress bar.
 
     Returns:
-        One record an instance: file (below `folder`), objective, lower_bound, optimal, ms, and gap_percent to the best
-        known value (``None`` where there is none).
+        One record an instance: file (below `folder`), objective, lower_bound, optimal, ms, gap_percent to the best
+        known value (``None`` where there is none), and with several graphs their number, `graphs`.
 
     Raises:
         FileNotFoundError: no such folder, or no instance in it.
-        ValueError: a broken file; names it.
+        ValueError: a broken file, or a method that no file knows; names it.
     """
     folder = folder.resolve()
     best = best_known(folder)
     records: list[Record] = []
     for path in progress(instance_files(folder)):
         problem = gm.read_dd(path)
-        if not isinstance(problem, gm.Problem):
+        if method not in (gm.METHODS if isinstance(problem, gm.Problem) else gm.MULTI_METHODS):
             continue
-        result, ms = _timed(problem, method, repeats, effort=effort)
+        result: gm.Result | gm.MultiResult
+        if isinstance(problem, gm.Problem):
+            result, ms = _timed(partial(gm.solve, problem, method, effort=effort), repeats)
+        else:
+            result, ms = _timed(partial(gm.solve_multi, problem, method, effort=effort, threads=1), repeats)
         name = path.relative_to(folder).as_posix()
         known = best.get(path, best.get(path.with_name(path.name.removesuffix(".xz"))))
         gap = None if known is None else 100 * (result.objective - known) / max(abs(known), 1e-12)
         record = {"file": name, "objective": result.objective, "lower_bound": result.lower_bound}
-        records.append(record | {"optimal": result.optimal, "ms": ms, "gap_percent": gap})
+        record |= {"optimal": result.optimal, "ms": ms, "gap_percent": gap}
+        if isinstance(result, gm.MultiResult):
+            record["graphs"] = len(result.graphs)
+        records.append(record)
+    if not records:
+        raise ValueError(
+            f"method {method!r} solves no file below {folder}: two graphs are solved by {list(gm.METHODS)}, "
+            f"several by {list(gm.MULTI_METHODS)}"
+        )
     return records
 
 

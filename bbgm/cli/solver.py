@@ -11,7 +11,9 @@ from typing import Any
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     """Add ``solve`` and ``bench``."""
-    solve = commands.add_parser("solve", help="solve a graph matching problem in a .dd or .dd.xz file")
+    solve = commands.add_parser(
+        "solve", help="solve a graph matching problem, of two graphs or several, in a .dd or .dd.xz file"
+    )
     solve.add_argument("file", type=Path, metavar="FILE")
     solve.add_argument("--json", action="store_true", help="print the record as JSON")
     _add_options(solve)
@@ -43,7 +45,11 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--method", default="best", help="best, dual (the paper's) or exact (default %(default)s)")
+    parser.add_argument(
+        "--method",
+        default="best",
+        help="best, dual (the paper's) or exact; with several graphs best or sync (the paper's); default %(default)s",
+    )
     parser.add_argument("--effort", default="default", help="fast, default or thorough (of 'best')")
 
 

@@ -51,7 +51,7 @@ def pairwise_then_consistent(problems: Problems) -> float:
             if j < 0 or objects[p, i].keys() & objects[q, j].keys():
                 continue
             joined = objects[p, i] | objects[q, j]
-            objects |= {node: joined for node in joined.items()}
+            objects |= dict.fromkeys(joined.items(), joined)
     values = []
     for (p, q), problem in problems.items():
         match = [objects[p, i].get(q, -1) for i in range(problem.n1)]

@@ -18,8 +18,8 @@ class MultiResult(NamedTuple):
 
     Attributes:
         graphs: the d graph numbers that occur in the keys of the problems, ascending.
-        cliques: (K, d) int32, the nodes that are matched to each other: column c is the node of graph graphs[c], -1 where
-            the clique has none. Sorted; a node that is matched to no other is left out.
+        cliques: (K, d) int32, nodes matched to each other: column c is the node of graph graphs[c], -1 where the clique
+            has none. Sorted, -1 last; a node that is matched to no other is left out.
         matchings: for each two graphs p < q, given or not, (n_p,) int32: node of q in the same clique, -1 = unmatched.
         objective: sum of the given problems' costs, from the original costs in float64.
         lower_bound: no consistent matching costs less.
@@ -37,7 +37,7 @@ class MultiResult(NamedTuple):
 
 
 def _is_graph(value: object) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and int(value) >= 0
 
 
 def _check_key(key: object) -> tuple[int, int]:
@@ -79,13 +79,14 @@ def solve_multi(
 
     Args:
         problems: Problems keyed (p, q), p < q; graph 1 of each is p, graph 2 is q. Pairs may be missing: their matching
-            follows from the others. Graph numbers need not be contiguous. Nodes whose match a given problem forbids are
-            never in one clique.
-        method: "best" (local search over cliques from several starts, and a bound), or "sync" (the paper's: each pair on
-            its own by `solve`, then synchronised by the leading eigenvectors of the joint matching, whatever that costs).
+            follows from the others. Graph numbers need not be contiguous. Nodes whose match a given problem forbids
+            are never in one clique.
+        method: "best" (local search over cliques from several starts, and a bound that can prove its end), or "sync"
+            (the paper's: each pair on its own by `solve`, then synchronised by the leading eigenvectors of the joint
+            matching, which knows no costs; where that costs more than matching nothing, nothing is matched).
         effort: work limit of the solver of two graphs and of the bound: "fast", "default" or "thorough".
-        starts: local searches of "best".
-        seed: of the order in which the starts take the graphs.
+        starts: local searches of "best" from random starts, at most: they end when several come to the same best value.
+        seed: of the random starts.
         threads: 0 = all cores that this process may use. The results do not depend on it.
         tolerance: a gap of at most tolerance * max(|objective|, largest cost) counts as closed.
 
@@ -104,7 +105,7 @@ def solve_multi(
     sizes = _sizes(named)
     graphs = tuple(sizes)
     place = {graph: k for k, graph in enumerate(graphs)}
-    cliques, *rest = _core.solve_multi(
+    cliques, objective, lower_bound, optimal, stop_reason = _core.solve_multi(
         list(sizes.values()),
         [(place[p], place[q], problem) for (p, q), problem in sorted(named.items())],
         _options("best", effort, False, 100, 10, tolerance),
@@ -114,10 +115,9 @@ def solve_multi(
         _at_least("threads", threads, 0),
     )
     matchings = {}
-    for p in graphs:
-        for q in graphs[place[p] + 1 :]:
-            match = np.full(sizes[p], -1, dtype=np.int32)
-            members = cliques[cliques[:, place[p]] >= 0]
-            match[members[:, place[p]]] = members[:, place[q]]
-            matchings[p, q] = match
-    return MultiResult(graphs, cliques, matchings, *rest)
+    for a, p in enumerate(graphs):
+        members = cliques[cliques[:, a] >= 0]
+        for b, q in enumerate(graphs[a + 1 :], a + 1):
+            matchings[p, q] = np.full(sizes[p], -1, dtype=np.int32)
+            matchings[p, q][members[:, a]] = members[:, b]
+    return MultiResult(graphs, cliques, matchings, objective, lower_bound, optimal, stop_reason)
