@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "multi.hpp"
+#include "signals.hpp"
 
 namespace py = pybind11;
 
@@ -24,11 +25,11 @@ py::tuple solve_multi(const std::vector<int>& size, const std::vector<Pair>& pai
   options.starts = starts;
   options.seed = seed;
   options.threads = threads;
-  gm::MultiResult result;
-  {
-    const py::gil_scoped_release release;
-    result = gm::solve_multi(gm::MultiProblem(size, std::move(graph_pairs)), options);
-  }
+  const gm::MultiProblem problem(size, std::move(graph_pairs));
+  const gm::MultiResult result = without_gil([&](const gm::GiveUp& give_up) {
+    options.options.give_up = &give_up;
+    return gm::solve_multi(problem, options);
+  });
   py::array_t<std::int32_t> cliques({result.cliques.size(), size.size()});
   std::int32_t* out = cliques.mutable_data();
   for (const std::vector<int>& clique : result.cliques) out = std::copy(clique.begin(), clique.end(), out);

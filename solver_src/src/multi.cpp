@@ -52,7 +52,8 @@ class MultiSolver {
  public:
   MultiSolver(const MultiProblem& problem, const MultiOptions& options)
       : problem_(problem), options_(options), limits_(limits(options.options.effort)),
-        bounds_(problem, options.options, options.threads), state_(problem, search_options(options)) {}
+        bounds_(problem, options.options, options.threads), state_(problem, search_options(options)),
+        value_(problem.empty_objective()) {}
 
   MultiResult run() {
     bound_ = bounds_.solve();
@@ -148,7 +149,7 @@ class MultiSolver {
   CycleBound bounds_;
   MultiState state_;
   Cliques best_;
-  double value_ = 0, bound_ = 0;
+  double value_, bound_ = 0;
   int hits_ = 0;                               // local searches that ended at this value
   std::set<Cliques> seen_;                     // starts of descents
   double agreed_ = 0;                          // least value of agreed matchings before a descent
@@ -160,6 +161,7 @@ class MultiSolver {
 }  // namespace
 
 MultiResult solve_multi(const MultiProblem& problem, const MultiOptions& options) {
+  const PollScope scope(options.options.give_up);
   if (problem.graphs() != 2 || problem.pairs.empty()) return MultiSolver(problem, options).run();
   MultiResult result;
   const Result pair = solve(*problem.pairs.front().problem, options.options);

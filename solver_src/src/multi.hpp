@@ -27,7 +27,7 @@ class MultiProblem {
 
   std::vector<int> size;         // (d,)
   std::vector<GraphPair> pairs;  // sorted by (p, q)
-  double largest_cost = 0;       // of all pairs
+  double largest_cost = 0;       // of all pairs: matches and terms, as in Problem
 
   int graphs() const { return static_cast<int>(size.size()); }
   // Index of the pair of two graphs in either order, -1 if it is not given.
@@ -41,6 +41,8 @@ class MultiProblem {
   std::vector<int> matching(const Cliques& cliques, int p, int q) const;
   // Sum of the pairs' objectives, from the original costs.
   double evaluate(const Cliques& cliques) const;
+  // That of no cliques at all.
+  double empty_objective() const;
   // Splits cliques where no given pair holds them together, leaves out those of one node, sorts (-1 last).
   Cliques canonical(const Cliques& cliques) const;
 
@@ -52,7 +54,7 @@ enum class MultiMethod { best, sync };
 
 struct MultiOptions {
   MultiMethod method = MultiMethod::best;
-  Options options;  // of the problems of two graphs; `full` must be false
+  Options options;  // of the problems of two graphs; `full` must be false, `events` null
   int starts = 16;   // method best: local searches from random orders of the graphs, at most
   std::uint64_t seed = 0;
   int threads = 1;  // 0: as many as this process may use

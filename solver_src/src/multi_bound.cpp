@@ -101,8 +101,10 @@ bool CycleBound::raise(double target) {
     }
   }
   for (std::size_t e = 0; e < priced_.size(); ++e)
-    if (const Problem& p = priced_[e]; changed_[e])
-      priced_[e] = Problem(p.n1, p.n2, p.left, p.right, std::move(costs[e]), p.terms);
+    if (const Problem& p = *problem_.pairs[e].problem; changed_[e]) {
+      priced_[e] = Problem(p.n1, p.n2, p.left, p.right, std::move(costs[e]), p.terms, p.adj_start, p.adj);
+      priced_[e].set_unmatched(p.unmatched1, p.unmatched2);
+    }
   return true;
 }
 

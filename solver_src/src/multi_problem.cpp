@@ -30,6 +30,12 @@ double MultiProblem::evaluate(const Cliques& cliques) const {
   return sum;
 }
 
+double MultiProblem::empty_objective() const {
+  double sum = 0;
+  for (const GraphPair& e : pairs) sum += e.problem->empty_objective();
+  return sum;
+}
+
 Cliques MultiProblem::canonical(const Cliques& cliques) const {
   const int d = graphs();
   Cliques parts;

@@ -61,7 +61,7 @@ Problem MultiState::matching_problem(const std::vector<int>& side, const std::ve
         any = true;
         allowed = allowed && a >= 0;
         if (!allowed) break;
-        sum += problem_.pairs[problem_.pair(p, q)].problem->cost[a];
+        sum += cost_[problem_.pair(p, q)][a];
       }
       if (!any || !allowed) continue;
       place[static_cast<std::size_t>(k) * n2 + l] = static_cast<int>(cost.size());

@@ -2,6 +2,7 @@
 #include "multi_state.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace gm {
 
@@ -12,13 +13,22 @@ constexpr int most_rounds = 1000;  // of a descent: a few are made
 }  // namespace
 
 MultiState::MultiState(const MultiProblem& problem, const Options& options)
-    : problem_(problem), d_(problem.graphs()), options_(options),
-      least_(-1e-11 * (1 + static_cast<double>(problem.pairs.size())) * problem.largest_cost), object_(d_) {
+    : problem_(problem), d_(problem.graphs()), options_(options), object_(d_), gain_(problem.pairs.size()) {
   int n = 0;
   for (int p = 0; p < d_; ++p) n += problem.size[p];
   member_.resize(static_cast<std::size_t>(n) * d_);
   count_.resize(n);
-  gain_.resize(problem.pairs.size());
+  double largest = problem.largest_cost;
+  for (const GraphPair& e : problem.pairs) {
+    const Problem& pair = *e.problem;
+    cost_.push_back(pair.cost);
+    for (int a = 0; a < pair.size(); ++a) {
+      if (!pair.unmatched1.empty()) cost_.back()[a] -= pair.unmatched1[pair.left[a]];
+      if (!pair.unmatched2.empty()) cost_.back()[a] -= pair.unmatched2[pair.right[a]];
+      largest = std::max(largest, std::fabs(cost_.back()[a]));
+    }
+  }
+  least_ = -1e-11 * (1 + static_cast<double>(problem.pairs.size())) * largest;
   clear();
 }
 
@@ -34,7 +44,7 @@ void MultiState::clear() {
       count_[next] = 1;
     }
   }
-  for (std::size_t e = 0; e < gain_.size(); ++e) gain_[e] = problem_.pairs[e].problem->cost;
+  gain_ = cost_;
   value_ = 0;
 }
 

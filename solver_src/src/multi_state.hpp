@@ -1,5 +1,6 @@
 // Local search over cliques. Every node lies in an object, alone or with others; per pair of graphs the gain of each
 // assignment (its cost and its terms with the present matches) is kept, so that moves are priced by a few look-ups.
+// Here an assignment costs what it adds to the empty matching: what its nodes pay unmatched is taken off.
 #pragma once
 
 #include <cstddef>
@@ -36,6 +37,7 @@ class MultiState {
   // Swaps between two objects, and each graph matched anew to the rest, until nothing pays.
   void descend();
 
+  // What the cliques cost more than none.
   double value() const { return value_; }
   Cliques cliques() const;
   // Work of matchings so far, in the unit of CycleBound::work.
@@ -66,12 +68,12 @@ class MultiState {
   const MultiProblem& problem_;
   const int d_;
   const Options options_;
-  const double least_;                     // a change above it is rounding
+  double least_ = 0;                       // a change above it is rounding
   double value_ = 0;
   std::int64_t work_ = 0;
   std::vector<std::vector<int>> object_;   // (d, n_p)
   std::vector<int> member_, count_;        // (N, d), (N,): as many objects as nodes, some empty
-  std::vector<std::vector<double>> gain_;  // (pairs, A)
+  std::vector<std::vector<double>> cost_, gain_;  // (pairs, A)
   SwapChoice choice_;                      // scratch of swap, as are the next two
   std::vector<int> graphs_, nodes_;
   std::vector<char> swapped_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "multi_state.hpp"
+#include "poll.hpp"
 
 namespace gm {
 
@@ -113,6 +114,7 @@ bool MultiState::swap(int o1, int o2) {
   for (int p = 0; p < d_; ++p)
     if (member(o1, p) >= 0 || member(o2, p) >= 0) graphs_.push_back(p);
   const int n = static_cast<int>(graphs_.size());
+  poll(static_cast<std::int64_t>(n) * n);
   choice_.reset(n);
   for (int g = 0; g < n; ++g)
     for (int h = g + 1; h < n; ++h) {

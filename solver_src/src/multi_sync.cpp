@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "multi.hpp"
+#include "poll.hpp"
 
 namespace gm {
 
@@ -19,7 +20,8 @@ void eigenvectors(int n, std::vector<double>& a, std::vector<double>& vectors) {
   const auto at = [n](std::vector<double>& m, int r, int c) -> double& { return m[static_cast<std::size_t>(r) * n + c]; };
   for (int sweep = 0; sweep < most_sweeps; ++sweep) {
     bool done = true;
-    for (int r = 0; r < n; ++r)
+    for (int r = 0; r < n; ++r) {
+      poll(n);
       for (int c = r + 1; c < n; ++c) {
         const double off = at(a, r, c);
         if (std::fabs(off) < 1e-13) continue;
@@ -46,6 +48,7 @@ void eigenvectors(int n, std::vector<double>& a, std::vector<double>& vectors) {
           at(vectors, k, c) = sine * x + cosine * y;
         }
       }
+    }
     if (done) break;
   }
 }

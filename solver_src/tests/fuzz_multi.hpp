@@ -41,7 +41,7 @@ inline void each_consistent(const MultiProblem& problem, const std::function<voi
 // Cost of the cheapest consistent matching, by trying all.
 inline double cheapest(const MultiProblem& problem) {
   std::vector<std::map<std::vector<int>, double>> values(problem.pairs.size());
-  double best = 0;
+  double best = std::numeric_limits<double>::infinity();
   each_consistent(problem, [&](const Cliques& objects) {
     double sum = 0;
     for (std::size_t e = 0; e < problem.pairs.size(); ++e) {
@@ -76,12 +76,16 @@ inline std::string broken(const MultiProblem& problem, const MultiOptions& optio
   }
   if (problem.canonical(r.cliques) != r.cliques) return "cliques are not in their canonical form";
   double magnitude = problem.largest_cost;
-  for (const GraphPair& e : problem.pairs) magnitude += e.problem->magnitude();
+  for (const GraphPair& e : problem.pairs) {
+    magnitude += e.problem->magnitude();
+    for (const auto* costs : {&e.problem->unmatched1, &e.problem->unmatched2})
+      for (const double c : *costs) magnitude += std::fabs(c);
+  }
   // Each pair's proof has the tolerance, relative to prices too, which the first gap limits.
   const double closed = options.options.tolerance * magnitude * (1 + static_cast<double>(problem.pairs.size()));
   const double rounding = 1e-12 * magnitude + closed;
   if (std::fabs(r.objective - problem.evaluate(r.cliques)) > 1e-12 * magnitude) return "objective is not the cost of the cliques";
-  if (r.objective > 0) return "worse than the empty matching";
+  if (r.objective > problem.empty_objective()) return "worse than the empty matching";
   if (!std::isfinite(r.lower_bound)) return "bound is not finite";
   if (r.lower_bound > r.objective) return "bound above the objective";
   if (r.optimal && r.objective - r.lower_bound > rounding) return "a proof with a gap";
@@ -101,6 +105,7 @@ inline std::string check_multi(const std::uint8_t* data, std::size_t size) {
   std::vector<int> sizes;
   for (int p = 0; p < d; ++p) sizes.push_back(bytes.next() % (d == 4 ? 3 : 4));
   const int missing = bytes.next() % 3 == 0 ? 100 : 0;  // of 256
+  const int unmatched = bytes.next() % 5;
   std::vector<Problem> problems;
   std::vector<std::pair<int, int>> names;
   for (int p = 0; p < d; ++p)
@@ -109,12 +114,14 @@ inline std::string check_multi(const std::uint8_t* data, std::size_t size) {
       names.push_back({p, q});
       problems.push_back(kind >= 192 ? read_dense(bytes, sizes[p], sizes[q], costs)
                                      : read_sparse(bytes, sizes[p], sizes[q], costs));
+      if (unmatched == 0) problems.back().set_unmatched(read_unmatched(bytes, sizes[p], costs), {});
+      if (unmatched == 1) problems.back().set_unmatched({}, read_unmatched(bytes, sizes[q], costs));
     }
   std::vector<GraphPair> pairs;
   for (std::size_t e = 0; e < names.size(); ++e) pairs.push_back({names[e].first, names[e].second, &problems[e]});
   const MultiProblem problem(sizes, pairs);
   const double optimum = cheapest(problem);
-  double synchronised = 0;
+  double synchronised = std::numeric_limits<double>::infinity();
   for (const MultiMethod method : {MultiMethod::sync, MultiMethod::best})
     for (const Effort effort : {Effort::normal, Effort::fast}) {
       MultiOptions options;

@@ -7,7 +7,7 @@ import bbgm_solver as gm
 import numpy as np
 import pytest
 
-KINDS = ("normal", "integer", "nearly constant", "sparse", "missing pairs")
+KINDS = ("normal", "integer", "nearly constant", "sparse", "missing pairs", "unmatched")
 Problems = dict[tuple[int, int], gm.Problem]
 
 
@@ -31,7 +31,8 @@ def draw(seed: int, kind: str, sizes: tuple[int, ...]) -> Problems:
     for p, q in itertools.combinations(range(len(sizes)), 2):
         unary, quadratic = costs(sizes[p], sizes[q]), costs(len(edges[p]), len(edges[q]))
         allowed = rng.random(unary.shape) < (0.6 if kind == "sparse" else 1.0)
-        problems[p, q] = gm.Problem(unary, edges[p], edges[q], quadratic, allowed=allowed)
+        pay = {"unmatched1": costs(sizes[p]), "unmatched2": costs(sizes[q])} if kind == "unmatched" else {}
+        problems[p, q] = gm.Problem(unary, edges[p], edges[q], quadratic, allowed=allowed, **pay)
     if kind == "missing pairs":
         del problems[list(problems)[rng.integers(len(problems))]]
     return problems
@@ -107,7 +108,8 @@ def check(problems: Problems, result: gm.MultiResult) -> None:
         assert np.array_equal(match, result.matchings[p, q])
     value = sum(gm.evaluate(problem, result.matchings[key]) for key, problem in sorted(problems.items()))
     assert result.objective == pytest.approx(value, rel=1e-12, abs=1e-12)
-    assert result.objective <= 0
+    empty = sum(problem.unmatched1.sum() + problem.unmatched2.sum() for problem in problems.values())
+    assert result.objective <= empty + 1e-12 * abs(empty)
     assert result.lower_bound <= result.objective
 
 
@@ -149,10 +151,13 @@ def test_numbers_of_graphs_and_nodes_do_not_matter(seed: int, kind: str) -> None
     renamed = {}
     for (p, q), problem in problems.items():
         nodes = np.stack([orders[p][problem.assignments[:, 0]], orders[q][problem.assignments[:, 1]]], axis=1)
-        n1, n2, key = problem.n1, problem.n2, (names[p], names[q])
+        pay = [problem.unmatched1[np.argsort(orders[p])], problem.unmatched2[np.argsort(orders[q])]]
+        counts, key = [problem.n1, problem.n2], (names[p], names[q])
         if key[0] > key[1]:
-            nodes, n1, n2, key = nodes[:, ::-1], n2, n1, key[::-1]
-        renamed[key] = gm.Problem.sparse(n1, n2, nodes, problem.costs, problem.terms, problem.term_costs)
+            nodes, counts, pay, key = nodes[:, ::-1], counts[::-1], pay[::-1], key[::-1]
+        renamed[key] = gm.Problem.sparse(
+            *counts, nodes, problem.costs, problem.terms, problem.term_costs, unmatched1=pay[0], unmatched2=pay[1]
+        )
     result = gm.solve_multi(renamed)
     check(renamed, result)
     assert result.objective == pytest.approx(gm.solve_multi(problems).objective, abs=1e-9)
