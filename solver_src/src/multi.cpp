@@ -24,7 +24,7 @@ struct Limits {
 
 constexpr int trial = 10;       // steps
 constexpr int patience = 3;     // steps without progress until steps become shorter
-constexpr int enough_hits = 6;  // local searches that end at the same best value
+constexpr int most_fruitless = 6;  // local searches in a row that bring nothing better
 
 Limits limits(Effort effort) {
   switch (effort) {
@@ -76,9 +76,9 @@ class MultiSolver {
 
   void take(const Cliques& cliques) {
     const double value = problem_.evaluate(cliques);
-    if (std::fabs(value - value_) <= 1e-9 * std::fabs(value_)) ++hits_;
+    if (value < value_ - 1e-9 * std::fabs(value_)) fruitless_starts_ = 0;
+    else ++fruitless_starts_;
     if (!(value < value_)) return;
-    if (value < value_ - 1e-9 * std::fabs(value_)) hits_ = 1;
     value_ = value;
     best_ = cliques;
   }
@@ -99,7 +99,7 @@ class MultiSolver {
     std::uint64_t random = options_.seed;
     bool stepping = true;
     for (int k = 0; !closed(); ++k) {
-      const bool searching = k < options_.starts && hits_ < enough_hits && state_.work() < limits_.search;
+      const bool searching = k < options_.starts && fruitless_starts_ < most_fruitless && state_.work() < limits_.search;
       if (searching) {
         start_anew(k, random);
         descend();
@@ -131,8 +131,8 @@ class MultiSolver {
     const double bound = bounds_.solve();
     if (bound > bound_) {
       bound_ = bound;
-      fruitless_ = 0;
-    } else if (++fruitless_ % patience == 0) {
+      fruitless_steps_ = 0;
+    } else if (++fruitless_steps_ % patience == 0) {
       bounds_.shorten();
     }
     state_.agree(bounds_.matchings());
@@ -150,12 +150,12 @@ class MultiSolver {
   MultiState state_;
   Cliques best_;
   double value_, bound_ = 0;
-  int hits_ = 0;                               // local searches that ended at this value
+  int fruitless_starts_ = 0;                   // since the last better matching
   std::set<Cliques> seen_;                     // starts of descents
   double agreed_ = 0;                          // least value of agreed matchings before a descent
   double bound_before_ = 0;                    // at the last trial
   std::int64_t work_before_ = 0;
-  int fruitless_ = 0;
+  int fruitless_steps_ = 0;
 };
 
 }  // namespace
