@@ -32,6 +32,20 @@ std::vector<Term> sorted_sums(std::vector<Term> terms, int n) {
   return terms;
 }
 
+// Entries of the tables of the coupled dual, of graph 1's nodes: what a sweep looks at.
+std::int64_t table_entries(const Problem& p) {
+  std::int64_t sum = 0;
+  int a = -1, node = -1;
+  for (const Term& t : p.terms) {
+    const int other = p.left[t.b];
+    if (t.a == a && other == node) continue;
+    a = t.a;
+    node = other;
+    sum += p.row_start[node + 1] - p.row_start[node];
+  }
+  return sum;
+}
+
 }  // namespace
 
 Problem MultiState::matching_problem(const std::vector<int>& side, const std::vector<int> (&objects)[2]) const {
@@ -87,7 +101,7 @@ Problem MultiState::matching_problem(const std::vector<int>& side, const std::ve
   return Problem(n1, n2, std::move(from), std::move(to), std::move(cost), sorted_sums(std::move(terms), n));
 }
 
-bool MultiState::rematch(const std::vector<int>& side) {
+bool MultiState::rematch(const std::vector<int>& side, bool solving) {
   std::vector<int> objects[2];
   std::vector<int> before;  // place on the right of an object that is on both sides, or -1
   for (int o = 0; o < this->objects(); ++o) {
@@ -109,12 +123,11 @@ bool MultiState::rematch(const std::vector<int>& side) {
   search.descend();
   std::vector<int> after = search.best();
   double value = search.best_value();
-  work_ += static_cast<std::int64_t>(problem.terms.size());
-  if (!(value - present < least_)) {
+  if (solving && !(value - present < least_)) {
     const Result result = solve(problem, options_);
     after = result.assignment;
     value = result.objective;
-    work_ += (20 + result.iterations) * static_cast<std::int64_t>(problem.terms.size());
+    work_ += (20 + result.iterations) * table_entries(problem);
   }
   if (!(value - present < least_)) return false;
   apply(side, objects, before, after);
@@ -144,7 +157,7 @@ void MultiState::build_in_order(const std::vector<int>& order) {
   std::vector<int> side(d_, -1);
   for (const int p : order) {
     side[p] = left;
-    rematch(side);
+    rematch(side, true);
     side[p] = right;
   }
 }
@@ -155,7 +168,7 @@ void MultiState::build_as_tree(const std::vector<int>& order) {
     for (int first = 0; first + width < d_; first += 2 * width) {
       std::vector<int> side(d_, -1);
       for (int k = first; k < std::min(d_, first + 2 * width); ++k) side[order[k]] = k < first + width ? left : right;
-      rematch(side);
+      rematch(side, true);
     }
 }
 

@@ -156,16 +156,24 @@ void MultiState::build_at_random(std::uint64_t& random) {
     }
 }
 
+// One graph against all others.
+std::vector<int> MultiState::alone(int p) const {
+  std::vector<int> side(d_, 1);
+  side[p] = 0;
+  return side;
+}
+
 void MultiState::descend() {
   bool better = true;
   for (int round = 0; better && round < most_rounds; ++round) {
     better = false;
     while (swap_all()) better = true;
-    for (int p = 0; p < d_; ++p) {
-      std::vector<int> side(d_, 1);
-      side[p] = 0;
-      better |= rematch(side);
-    }
+    for (int p = 0; p < d_; ++p) better |= rematch(alone(p), false);
+    if (better) continue;
+    const auto [at, fresh] = optima_.insert(cliques());  // what comes out of here again needs no second look
+    if (!fresh) return;
+    for (int p = 0; p < d_; ++p) better |= rematch(alone(p), true);
+    if (better) optima_.erase(at);
   }
 }
 

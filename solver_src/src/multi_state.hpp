@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "multi.hpp"
@@ -40,7 +41,7 @@ class MultiState {
   // What the cliques cost more than none.
   double value() const { return value_; }
   Cliques cliques() const;
-  // Work of matchings so far, in the unit of CycleBound::work.
+  // Work of matchings so far: sweeps over tables.
   std::int64_t work() const { return work_; }
 
  private:
@@ -59,7 +60,9 @@ class MultiState {
   bool swap(int first, int second);
   bool swap_all();
   // Matches the objects' parts in the graphs of side 0 anew to those in the graphs of side 1; other graphs stay out.
-  bool rematch(const std::vector<int>& side);
+  // By local search, then, if that finds nothing and `solving`, by the solver of two graphs.
+  bool rematch(const std::vector<int>& side, bool solving);
+  std::vector<int> alone(int p) const;
   // The problem of that: nodes are objects, the costs of their members are summed.
   Problem matching_problem(const std::vector<int>& side, const std::vector<int> (&objects)[2]) const;
   void apply(const std::vector<int>& side, const std::vector<int> (&objects)[2], const std::vector<int>& before,
@@ -71,6 +74,7 @@ class MultiState {
   double least_ = 0;                       // a change above it is rounding
   double value_ = 0;
   std::int64_t work_ = 0;
+  std::set<Cliques> optima_;               // where descents ended
   std::vector<std::vector<int>> object_;   // (d, n_p)
   std::vector<int> member_, count_;        // (N, d), (N,): as many objects as nodes, some empty
   std::vector<std::vector<double>> cost_, gain_;  // (pairs, A)

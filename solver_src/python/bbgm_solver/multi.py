@@ -85,7 +85,7 @@ def solve_multi(
             (the paper's: each pair on its own by `solve`, then synchronised by the leading eigenvectors of the joint
             matching, which knows no costs; where that costs more than matching nothing, nothing is matched).
         effort: work limit of the solver of two graphs and of the bound: "fast", "default" or "thorough".
-        starts: local searches of "best" from random starts, at most: they end when several come to the same best value.
+        starts: local searches of "best" from random starts, at most; they end when six in a row bring nothing better.
         seed: of the random starts.
         threads: 0 = all cores that this process may use. The results do not depend on it.
         tolerance: a gap of at most tolerance * max(|objective|, largest cost) counts as closed.
