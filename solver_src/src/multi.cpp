@@ -16,14 +16,14 @@ namespace {
 
 // What an effort may cost. Work is counted, never timed.
 struct Limits {
-  int steps;             // of the bound
-  double progress;       // part of the gap that ten steps must close, or they were the last
-  std::int64_t work;     // of the bound's steps
-  std::int64_t search;   // of the local searches
+  int steps;            // of the bound
+  double progress;      // part of the gap that ten steps must close, or they were the last
+  std::int64_t work;    // of the bound's steps
+  std::int64_t search;  // of the local searches
 };
 
-constexpr int trial = 10;       // steps
-constexpr int patience = 3;     // steps without progress until steps become shorter
+constexpr int trial = 10;          // steps
+constexpr int patience = 3;        // steps without progress until steps become shorter
 constexpr int most_fruitless = 6;  // local searches in a row that bring nothing better
 
 Limits limits(Effort effort) {
@@ -64,8 +64,10 @@ class MultiSolver {
     result.objective = value_;
     result.optimal = closed();
     result.lower_bound = result.optimal ? value_ : bound_;
-    if (options_.method == MultiMethod::sync) result.stop_reason = "synchronised";
-    else result.stop_reason = result.optimal ? "optimal" : "work limit";
+    if (options_.method == MultiMethod::sync)
+      result.stop_reason = "synchronised";
+    else
+      result.stop_reason = result.optimal ? "optimal" : "work limit";
     return result;
   }
 
@@ -76,8 +78,10 @@ class MultiSolver {
 
   void take(const Cliques& cliques) {
     const double value = problem_.evaluate(cliques);
-    if (value < value_ - 1e-9 * std::fabs(value_)) fruitless_starts_ = 0;
-    else ++fruitless_starts_;
+    if (value < value_ - 1e-9 * std::fabs(value_))
+      fruitless_starts_ = 0;
+    else
+      ++fruitless_starts_;
     if (!(value < value_)) return;
     value_ = value;
     best_ = cliques;
@@ -99,7 +103,8 @@ class MultiSolver {
     std::uint64_t random = options_.seed;
     bool stepping = true;
     for (int k = 0; !closed(); ++k) {
-      const bool searching = k < options_.starts && fruitless_starts_ < most_fruitless && state_.work() < limits_.search;
+      const bool searching =
+          k < options_.starts && fruitless_starts_ < most_fruitless && state_.work() < limits_.search;
       if (searching) {
         start_anew(k, random);
         descend();
@@ -150,10 +155,10 @@ class MultiSolver {
   MultiState state_;
   Cliques best_;
   double value_, bound_ = 0;
-  int fruitless_starts_ = 0;                   // since the last better matching
-  std::set<Cliques> seen_;                     // starts of descents
-  double agreed_ = 0;                          // least value of agreed matchings before a descent
-  double bound_before_ = 0;                    // at the last trial
+  int fruitless_starts_ = 0;  // since the last better matching
+  std::set<Cliques> seen_;    // starts of descents
+  double agreed_ = 0;         // least value of agreed matchings before a descent
+  double bound_before_ = 0;   // at the last trial
   std::int64_t work_before_ = 0;
   int fruitless_steps_ = 0;
 };

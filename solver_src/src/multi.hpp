@@ -55,7 +55,7 @@ enum class MultiMethod { best, sync };
 struct MultiOptions {
   MultiMethod method = MultiMethod::best;
   Options options;  // of the problems of two graphs; `full` must be false, `events` null
-  int starts = 16;   // method best: local searches from random orders of the graphs, at most
+  int starts = 16;  // method best: local searches from random orders of the graphs, at most
   std::uint64_t seed = 0;
   int threads = 1;  // 0: as many as this process may use
 };

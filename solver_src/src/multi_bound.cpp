@@ -6,7 +6,7 @@ namespace gm {
 
 namespace {
 
-constexpr double kept = 0.43;    // of the last direction: damps the zigzag of subgradients
+constexpr double kept = 0.43;     // of the last direction: damps the zigzag of subgradients
 constexpr int fixed_sweeps = 20;  // what a solve costs beside its sweeps of the dual
 
 }  // namespace
@@ -70,7 +70,8 @@ void CycleBound::find_violated() {
           const int i = partner(uv, v, j), k = partner(vw, v, j);
           if (i < 0 || k < 0 || partner(uw, u, i) == k) continue;
           const int first = problem_.find(u, i, v, j), second = problem_.find(v, j, w, k);
-          if (!index_.emplace(std::array{uv, first, vw, second}, static_cast<int>(constraints_.size())).second) continue;
+          if (!index_.emplace(std::array{uv, first, vw, second}, static_cast<int>(constraints_.size())).second)
+            continue;
           constraints_.push_back({{uv, vw, uw}, {first, second, problem_.find(u, i, w, k)}});
         }
       }

@@ -1,7 +1,7 @@
 // A lower bound for several graphs. The bounds of the pairs add up to one. It is raised by prices >= 0 on constraints
-// x_uv + x_vw - x_uw <= 1 that the pairs' matchings violate (u, v, w: nodes of three graphs; two matches imply the third):
-// a price is added to the costs of the first two assignments, taken from that of the third and from the bound. Any prices
-// give a bound; subgradient steps look for good ones.
+// x_uv + x_vw - x_uw <= 1 that the pairs' matchings violate (u, v, w: nodes of three graphs; two matches imply the
+// third): a price is added to the costs of the first two assignments, taken from that of the third and from the bound.
+// Any prices give a bound; subgradient steps look for good ones.
 #pragma once
 
 #include <array>

@@ -25,8 +25,10 @@ std::vector<Term> sorted_sums(std::vector<Term> terms, int n) {
   }
   std::size_t kept = 0;
   for (const Term& t : terms) {
-    if (kept > 0 && terms[kept - 1].a == t.a && terms[kept - 1].b == t.b) terms[kept - 1].cost += t.cost;
-    else terms[kept++] = t;
+    if (kept > 0 && terms[kept - 1].a == t.a && terms[kept - 1].b == t.b)
+      terms[kept - 1].cost += t.cost;
+    else
+      terms[kept++] = t;
   }
   terms.resize(kept);
   return terms;

@@ -55,8 +55,10 @@ void MultiState::start(const Cliques& cliques) {
     for (int p = 0; p < d_; ++p) {
       if (clique[p] < 0) continue;
       const int object = object_[p][clique[p]];
-      if (into < 0) into = object;
-      else merge(object, into);
+      if (into < 0)
+        into = object;
+      else
+        merge(object, into);
     }
   }
 }
@@ -64,8 +66,10 @@ void MultiState::start(const Cliques& cliques) {
 void MultiState::activate(int pair, int a, double sign) {
   const Problem& p = *problem_.pairs[pair].problem;
   std::vector<double>& gain = gain_[pair];
-  if (sign < 0) value_ -= gain[a];
-  else value_ += gain[a];
+  if (sign < 0)
+    value_ -= gain[a];
+  else
+    value_ += gain[a];
   for (int k = p.adj_start[a]; k < p.adj_start[a + 1]; ++k) gain[p.adj[k].a] += sign * p.adj[k].cost;
 }
 
@@ -137,7 +141,8 @@ void MultiState::agree(const std::vector<std::vector<int>>& matchings) {
       matches.push_back(match);
     }
   }
-  std::stable_sort(matches.begin(), matches.end(), [](const Match& s, const Match& t) { return s.support > t.support; });
+  std::stable_sort(matches.begin(), matches.end(),
+                   [](const Match& s, const Match& t) { return s.support > t.support; });
   for (const Match& m : matches) {
     const int from = object_[m.q][m.j], into = object_[m.p][m.i];
     if (from != into && may_merge(from, into)) merge(from, into);

@@ -71,14 +71,14 @@ class MultiState {
   const MultiProblem& problem_;
   const int d_;
   const Options options_;
-  double least_ = 0;                       // a change above it is rounding
+  double least_ = 0;  // a change above it is rounding
   double value_ = 0;
   std::int64_t work_ = 0;
-  std::set<Cliques> optima_;               // where descents ended
-  std::vector<std::vector<int>> object_;   // (d, n_p)
-  std::vector<int> member_, count_;        // (N, d), (N,): as many objects as nodes, some empty
+  std::set<Cliques> optima_;                      // where descents ended
+  std::vector<std::vector<int>> object_;          // (d, n_p)
+  std::vector<int> member_, count_;               // (N, d), (N,): as many objects as nodes, some empty
   std::vector<std::vector<double>> cost_, gain_;  // (pairs, A)
-  SwapChoice choice_;                      // scratch of swap, as are the next two
+  SwapChoice choice_;                             // scratch of swap, as are the next two
   std::vector<int> graphs_, nodes_;
   std::vector<char> swapped_;
 };

@@ -12,12 +12,14 @@ namespace {
 constexpr double least_similarity = 0.1;  // below, nodes do not join
 constexpr int most_sweeps = 60;
 
-// Eigenvectors of a symmetric (n, n) matrix by cyclic Jacobi rotations, as the columns of `vectors`; the eigenvalues are
-// left on the diagonal. Rotations by zero are skipped, so blocks cost no more than each on its own.
+// Eigenvectors of a symmetric (n, n) matrix by cyclic Jacobi rotations, as the columns of `vectors`; the eigenvalues
+// are left on the diagonal. Rotations by zero are skipped, so blocks cost no more than each on its own.
 void eigenvectors(int n, std::vector<double>& a, std::vector<double>& vectors) {
   vectors.assign(static_cast<std::size_t>(n) * n, 0.0);
   for (int k = 0; k < n; ++k) vectors[static_cast<std::size_t>(k) * n + k] = 1;
-  const auto at = [n](std::vector<double>& m, int r, int c) -> double& { return m[static_cast<std::size_t>(r) * n + c]; };
+  const auto at = [n](std::vector<double>& m, int r, int c) -> double& {
+    return m[static_cast<std::size_t>(r) * n + c];
+  };
   for (int sweep = 0; sweep < most_sweeps; ++sweep) {
     bool done = true;
     for (int r = 0; r < n; ++r) {

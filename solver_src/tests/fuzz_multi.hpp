@@ -1,4 +1,5 @@
-// Bytes -> a few small graphs -> what every result of solve_multi must satisfy. Used by the fuzz target and the unit tests.
+// Bytes -> a few small graphs -> what every result of solve_multi must satisfy. Used by the fuzz target and the unit
+// tests.
 #pragma once
 
 #include <algorithm>
@@ -84,7 +85,8 @@ inline std::string broken(const MultiProblem& problem, const MultiOptions& optio
   // Each pair's proof has the tolerance, relative to prices too, which the first gap limits.
   const double closed = options.options.tolerance * magnitude * (1 + static_cast<double>(problem.pairs.size()));
   const double rounding = 1e-12 * magnitude + closed;
-  if (std::fabs(r.objective - problem.evaluate(r.cliques)) > 1e-12 * magnitude) return "objective is not the cost of the cliques";
+  if (std::fabs(r.objective - problem.evaluate(r.cliques)) > 1e-12 * magnitude)
+    return "objective is not the cost of the cliques";
   if (r.objective > problem.empty_objective()) return "worse than the empty matching";
   if (!std::isfinite(r.lower_bound)) return "bound is not finite";
   if (r.lower_bound > r.objective) return "bound above the objective";
@@ -131,12 +133,15 @@ inline std::string check_multi(const std::uint8_t* data, std::size_t size) {
       const MultiResult r = solve_multi(problem, options);
       std::string what = broken(problem, options, r, optimum);
       if (effort == Effort::normal && method == MultiMethod::sync) synchronised = r.objective;
-      if (effort == Effort::normal && method == MultiMethod::best && r.objective > synchronised) what = "worse than sync";
+      if (effort == Effort::normal && method == MultiMethod::best && r.objective > synchronised)
+        what = "worse than sync";
       if (what.empty()) continue;
       char text[300];
-      std::snprintf(text, sizeof text, ": method %d effort %d, %d graphs, %zu pairs; objective %.17g bound %.17g optimal %d; "
-                    "optimum %.17g, largest cost %g", static_cast<int>(method), static_cast<int>(effort), d, pairs.size(),
-                    r.objective, r.lower_bound, r.optimal, optimum, problem.largest_cost);
+      std::snprintf(text, sizeof text,
+                    ": method %d effort %d, %d graphs, %zu pairs; objective %.17g bound %.17g optimal %d; "
+                    "optimum %.17g, largest cost %g",
+                    static_cast<int>(method), static_cast<int>(effort), d, pairs.size(), r.objective, r.lower_bound,
+                    r.optimal, optimum, problem.largest_cost);
       return what + text;
     }
   return "";

@@ -22,7 +22,8 @@ struct Set {
   std::deque<Problem> problems;
   std::vector<GraphPair> pairs;
   std::vector<int> size;
-  Set(std::vector<int> size_, std::uint64_t seed, double density = 0.8, std::size_t most = 1000) : size(std::move(size_)) {
+  Set(std::vector<int> size_, std::uint64_t seed, double density = 0.8, std::size_t most = 1000)
+      : size(std::move(size_)) {
     const int d = static_cast<int>(size.size());
     for (int q = 1; q < d; ++q)
       for (int p = 0; p < q && pairs.size() < most; ++p) {
