@@ -11,6 +11,7 @@ namespace gm {
 namespace {
 
 constexpr int left = 0, right = 1;
+constexpr int fixed_sweeps = 20;  // what a solve costs beside its sweeps of the dual
 
 // Sorts by (a, b), each below n, and adds the costs of equal pairs; in linear time.
 std::vector<Term> sorted_sums(std::vector<Term> terms, int n) {
@@ -129,7 +130,7 @@ bool MultiState::rematch(const std::vector<int>& side, bool solving) {
     const Result result = solve(problem, options_);
     after = result.assignment;
     value = result.objective;
-    work_ += (20 + result.iterations) * table_entries(problem);
+    work_ += (fixed_sweeps + result.iterations) * table_entries(problem);
   }
   if (!(value - present < least_)) return false;
   apply(side, objects, before, after);

@@ -161,7 +161,6 @@ void MultiState::build_at_random(std::uint64_t& random) {
     }
 }
 
-// One graph against all others.
 std::vector<int> MultiState::alone(int p) const {
   std::vector<int> side(d_, 1);
   side[p] = 0;

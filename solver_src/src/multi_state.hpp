@@ -62,11 +62,12 @@ class MultiState {
   // Matches the objects' parts in the graphs of side 0 anew to those in the graphs of side 1; other graphs stay out.
   // By local search, then, if that finds nothing and `solving`, by the solver of two graphs.
   bool rematch(const std::vector<int>& side, bool solving);
-  std::vector<int> alone(int p) const;
   // The problem of that: nodes are objects, the costs of their members are summed.
   Problem matching_problem(const std::vector<int>& side, const std::vector<int> (&objects)[2]) const;
   void apply(const std::vector<int>& side, const std::vector<int> (&objects)[2], const std::vector<int>& before,
              const std::vector<int>& after);
+  // One graph on side 0, all others on side 1.
+  std::vector<int> alone(int p) const;
 
   const MultiProblem& problem_;
   const int d_;
