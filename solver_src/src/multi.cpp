@@ -114,13 +114,14 @@ class MultiSolver {
     }
   }
 
+  // Three starts from nothing, then from parts of the best matching.
   void start_anew(int k, std::uint64_t& random) {
-    if (k % 4 == 0) return state_.build_in_order(random_order(problem_.graphs(), random));
-    if (k % 4 == 1) return state_.build_as_tree(random_order(problem_.graphs(), random));
-    if (k % 4 == 2) return state_.build_at_random(random);
+    if (k == 0) return state_.build_in_order(random_order(problem_.graphs(), random));
+    if (k == 1) return state_.build_as_tree(random_order(problem_.graphs(), random));
+    if (k == 2) return state_.build_at_random(random);
     Cliques kept;
     for (const std::vector<int>& clique : best_)
-      if (draw(random, 2) == 0) kept.push_back(clique);
+      if (draw(random, 3) != 0) kept.push_back(clique);
     state_.start(kept);
   }
 

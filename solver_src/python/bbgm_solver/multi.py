@@ -86,7 +86,7 @@ def solve_multi(
             matching, which knows no costs; where that costs more than matching nothing, nothing is matched).
         effort: work limit of the solver of two graphs and of the bound: "fast", "default" or "thorough".
         starts: local searches of "best" from random starts, at most; they end when six in a row bring nothing better.
-        seed: of the random starts.
+        seed: of the random starts: three from nothing, then from parts of the best matching.
         threads: 0 = all cores that this process may use. The results do not depend on it.
         tolerance: a gap of at most tolerance * max(|objective|, largest cost) counts as closed.
 
