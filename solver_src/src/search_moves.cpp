@@ -105,7 +105,7 @@ GM_CLONES LocalSearch::Move LocalSearch::best_move_complete(bool use_tabu) {
       vec::load(column + j, y);
       vec::load(barred + j, until);
       x = x + y + row;
-      x = (until > now) & (x >= aspiration) ? infinite : x;
+      x = ((until > now) & (x >= aspiration)) ? infinite : x;
       vec::min(x, least, least);
     }
     double smallest = std::min(std::min(least[0], least[1]), std::min(least[2], least[3]));
