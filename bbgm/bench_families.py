@@ -75,10 +75,16 @@ def by_family(folder: Path, records: Sequence[Record], solver: str, source: str 
 
     Args:
         folder: that the records' files lie below.
-        records: of ``bbgm.bench.bench_solver``.
+        records: of ``bbgm.bench.bench_solver``; those of several graphs are left out.
         solver, source: for these columns.
+
+    Raises:
+        ValueError: no record of two graphs.
     """
     folder = folder.resolve()
+    records = [record for record in records if "graphs" not in record]
+    if not records:
+        raise ValueError(f"no file below {folder} holds a problem of two graphs: there is no family to tell of")
     frame = pd.DataFrame(records).assign(family=[family_of(record["file"]) for record in records])
     frame["gap"] = [shift_free_gap(folder, record) for record in records]
     rows = []

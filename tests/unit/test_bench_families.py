@@ -71,6 +71,17 @@ def test_qaplib_carries_its_shift_in_its_vertex_costs(tmp_path: Path) -> None:
     assert gap == pytest.approx(100 / (value - 1 + 3 * SHIFT), abs=1e-3)
 
 
+def test_files_of_several_graphs_are_left_out(folder: Path) -> None:
+    problem = gm.read_dd(folder / "keypoint_size" / "random_8x8_0.dd")
+    assert isinstance(problem, gm.Problem)
+    gm.write_dd(folder / "several.dd", {(0, 1): problem, (1, 2): problem})
+    records = bench_solver(folder)
+    assert len(records) == 3
+    assert by_family(folder, records, "best")["runs"].sum() == 2
+    with pytest.raises(ValueError, match="no family"):
+        by_family(folder, [record for record in records if "graphs" in record], "best")
+
+
 def test_unknown_optima_leave_the_gap_empty(tmp_path: Path) -> None:
     gm.write_dd(tmp_path / "a.dd", to_problem(random_instance(4, 4, 0)))
     (row,) = by_family(tmp_path, bench_solver(tmp_path), "best").to_dict("records")
