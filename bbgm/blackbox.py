@@ -14,12 +14,15 @@ runs once more on w_lambda = w + lambda dL/dy, and the gradient that w gets is (
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
+
+if TYPE_CHECKING:
+    import bbgm_solver
 
 Solution = tuple[np.ndarray, np.ndarray]
 """v (n1, n2) and e (E1, E2), float64 with values 0 and 1."""
@@ -65,6 +68,25 @@ Solver = Callable[[Sequence[Instance]], list[np.ndarray]]
 """From instances to assignments (n1,) int32, -1 = unmatched."""
 
 
+def make_problems(instances: Sequence[Instance]) -> "list[bbgm_solver.Problem]":
+    """The same instances as our solver takes them.
+
+    Raises:
+        ValueError: costs that are not finite, which is what a network that diverged gives, or shapes that do not fit.
+    """
+    import bbgm_solver
+
+    try:
+        return [bbgm_solver.Problem(x.unary, x.edges1, x.edges2, x.quadratic) for x in instances]
+    except ValueError as error:
+        if all(np.isfinite(x.unary).all() and np.isfinite(x.quadratic).all() for x in instances):
+            raise
+        raise ValueError(
+            "costs for the solver are NaN or infinite: the network has diverged, or its weights are broken; "
+            "lower optimiser.learning_rate, or take other weights"
+        ) from error
+
+
 def compiled_solver(method: str, **options: Any) -> Solver:
     """A method of our solver, on as many threads as torch has; results do not depend on their number.
 
@@ -75,17 +97,8 @@ def compiled_solver(method: str, **options: Any) -> Solver:
     import bbgm_solver
 
     def solve(instances: Sequence[Instance]) -> list[np.ndarray]:
-        try:
-            problems = [bbgm_solver.Problem(x.unary, x.edges1, x.edges2, x.quadratic) for x in instances]
-        except ValueError as error:
-            if all(np.isfinite(x.unary).all() and np.isfinite(x.quadratic).all() for x in instances):
-                raise
-            raise ValueError(
-                "costs for the solver are NaN or infinite: the network has diverged, or its weights are broken; "
-                "lower optimiser.learning_rate, or take other weights"
-            ) from error
         settings = {"method": method, "threads": torch.get_num_threads(), **options}
-        return [result.assignment for result in bbgm_solver.solve_batch(problems, **settings)]
+        return [result.assignment for result in bbgm_solver.solve_batch(make_problems(instances), **settings)]
 
     return solve
 
@@ -142,6 +155,8 @@ class _Layer(torch.autograd.Function):
         gradients = ctx.layout.split(gradient)
         instances: list[Instance] = ctx.instances
         changed = [b for b, (dv, de) in enumerate(gradients) if dv.any() or de.any()]
+        if changed and ctx.layout.joint:
+            changed = list(range(len(instances)))
         perturbed = [instances[b].plus(gradients[b], ctx.lambda_) for b in changed]
         result = [(np.zeros_like(v), np.zeros_like(e)) for v, e in ctx.solutions]
         for b, instance, assignment in zip(changed, perturbed, ctx.solver(perturbed), strict=True):
@@ -152,10 +167,11 @@ class _Layer(torch.autograd.Function):
 
 @dataclass(frozen=True, eq=False)
 class _Layout:
-    """Where the arrays of a batch lie in one vector."""
+    """Where the arrays of a batch lie in one vector; `joint` where its instances are one problem, solved as a whole."""
 
     shapes: list[tuple[tuple[int, int], tuple[int, int]]]
     edges: list[tuple[np.ndarray, np.ndarray]]
+    joint: bool
 
     def split(self, vector: Tensor) -> list[Solution]:
         """The parts of a vector, as float64 arrays; one transfer."""
@@ -202,11 +218,31 @@ def match_graphs(
     if not len(unary) == len(quadratic) == len(edges1) == len(edges2) or not unary:
         lengths = [len(unary), len(quadratic), len(edges1), len(edges2)]
         raise ValueError(f"unary, quadratic, edges1 and edges2 need one entry for each of B >= 1 pairs, not {lengths}")
+    solver = make_solver(method) if isinstance(method, str) else method
+    return apply_layer(unary, quadratic, list(zip(edges1, edges2, strict=True)), lambda_, solver)
+
+
+def apply_layer(
+    unary: Sequence[Tensor],
+    quadratic: Sequence[Tensor],
+    edges: list[tuple[np.ndarray, np.ndarray]],
+    lambda_: float,
+    solver: Solver,
+    *,
+    joint: bool = False,
+) -> tuple[list[Tensor], list[Tensor]]:
+    """Alg. 1 with any solver; `match_graphs` and `bbgm.blackbox_multi.match_multi` check and call it.
+
+    Args:
+        joint: the instances are one problem: where one of them gets a gradient, all are solved again.
+
+    Raises:
+        ValueError: lambda is not positive, or the solver refuses the costs.
+    """
     if not lambda_ > 0:
         raise ValueError(f"lambda must be positive, not {lambda_}")
-    solver = make_solver(method) if isinstance(method, str) else method
     shapes = [((u.shape[0], u.shape[1]), (q.shape[0], q.shape[1])) for u, q in zip(unary, quadratic, strict=True)]
-    layout = _Layout(shapes, list(zip(edges1, edges2, strict=True)))
+    layout = _Layout(shapes, edges, joint)
     costs = torch.cat([part.reshape(-1) for part in (*unary, *quadratic)])
     result: Tensor = _Layer.apply(costs, layout, lambda_, solver)
     sizes = [part.numel() for part in (*unary, *quadratic)]

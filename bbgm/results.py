@@ -8,8 +8,9 @@
 ``history.csv``               one row an iteration: epoch, iteration, loss, accuracy of the training batch, learning
                               rates, then the timing columns (which differ from run to run)
 ``model.safetensors``         parameters and buffers
-``predictions.npz``           every evaluated pair
-``metrics.json``              scores; written last, so a folder that has it holds a finished run
+``predictions.npz``           every evaluated pair, and every pair of the test sets where there are such
+``metrics.json``              scores, and under ``sets`` those of the test sets (:mod:`bbgm.evaluate_sets`); written
+                              last, so a folder that has it holds a finished run
 ``checkpoint/``, ``.lock``    only while the run is going on (or was killed)
 ============================  =======================================================================================
 """
@@ -62,6 +63,21 @@ class Prediction:
 
 
 @dataclass(frozen=True, eq=False)
+class SetPrediction(Prediction):
+    """One pair of a test set: ``assignment`` is of the pair alone (BB-GM), ``joint`` of the whole set (BB-GM-Multi).
+
+    Attributes:
+        number: of the set within its class. p, q: numbers of the two images within the set, p < q; (0, 1) is the first.
+        joint: (n1,) int32, predicted index into ``kept2``, -1 = unmatched.
+    """
+
+    number: int
+    p: int
+    q: int
+    joint: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
 class RunRecord:
     """A finished run, read from its folder as needed."""
 
@@ -79,7 +95,12 @@ class RunRecord:
     @cached_property
     def predictions(self) -> list[Prediction]:
         """Every evaluated pair, class by class."""
-        return read_predictions(self.folder / "predictions.npz")
+        return read_predictions(self.folder / "predictions.npz")[0]
+
+    @cached_property
+    def set_predictions(self) -> list[SetPrediction]:
+        """Every pair of every test set, class by class; empty where the run has none."""
+        return read_predictions(self.folder / "predictions.npz")[1]
 
 
 def run_folder(config: RunConfig) -> Path:
@@ -150,28 +171,37 @@ def write_history(path: Path, columns: Sequence[str], rows: Sequence[dict[str, A
     write_text(path, text.getvalue())
 
 
-_RAGGED = ("kept1", "kept2", "assignment", "truth")
+_TEXT, _RAGGED = ("cls", "source", "target", "difficulty"), ("kept1", "kept2", "assignment", "truth")
+_SET_NUMBERS, _SET_RAGGED = ("number", "p", "q"), (*_RAGGED, "joint")
 
 
-def write_predictions(path: Path, predictions: Sequence[Prediction]) -> None:
+def write_predictions(path: Path, predictions: Sequence[Prediction], sets: Sequence[SetPrediction] = ()) -> None:
     """Write P pairs as plain arrays: ``cls``, ``source``, ``target``, ``difficulty`` (P,) str; ``n1``, ``n2`` (P,); and
-    ``kept1``, ``kept2``, ``assignment``, ``truth`` one pair after the other (lengths n1, n2, n1, n1)."""
-    arrays: dict[str, Any] = {
-        name: np.array([getattr(item, name) for item in predictions], dtype=np.str_)
-        for name in ("cls", "source", "target", "difficulty")
-    }
-    arrays["n1"] = np.array([len(item.kept1) for item in predictions], dtype=np.int32)
-    arrays["n2"] = np.array([len(item.kept2) for item in predictions], dtype=np.int32)
-    for name in _RAGGED:
-        parts = [np.zeros(0, np.int32), *(getattr(item, name) for item in predictions)]
-        arrays[name] = np.concatenate(parts).astype(np.int32)
+    ``kept1``, ``kept2``, ``assignment``, ``truth`` one pair after the other (lengths n1, n2, n1, n1).
+
+    The pairs of the sets follow in arrays of the same names after ``sets_``, with ``sets_number``, ``sets_p``,
+    ``sets_q`` (P,) and ``sets_joint`` (lengths n1) beside them; without sets they are empty.
+    """
+    arrays = _columns(predictions, (), _RAGGED)
+    arrays |= {f"sets_{name}": array for name, array in _columns(sets, _SET_NUMBERS, _SET_RAGGED).items()}
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays)
     with atomic_write(path) as file:
         file.write(buffer.getbuffer())
 
 
-def read_predictions(path: Path) -> list[Prediction]:
+def _columns(items: Sequence[Prediction], numbers: Sequence[str], ragged: Sequence[str]) -> dict[str, Any]:
+    arrays: dict[str, Any] = {name: np.array([getattr(item, name) for item in items], dtype=np.str_) for name in _TEXT}
+    arrays["n1"] = np.array([len(item.kept1) for item in items], dtype=np.int32)
+    arrays["n2"] = np.array([len(item.kept2) for item in items], dtype=np.int32)
+    arrays |= {name: np.array([getattr(item, name) for item in items], dtype=np.int32) for name in numbers}
+    for name in ragged:
+        parts = [np.zeros(0, np.int32), *(getattr(item, name) for item in items)]
+        arrays[name] = np.concatenate(parts).astype(np.int32)
+    return arrays
+
+
+def read_predictions(path: Path) -> tuple[list[Prediction], list[SetPrediction]]:
     """Read what :func:`write_predictions` wrote.
 
     Raises:
@@ -180,11 +210,17 @@ def read_predictions(path: Path) -> list[Prediction]:
     try:
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
             columns = {name: arrays[name] for name in arrays.files}
-        bounds = {key: np.cumsum(columns[key])[:-1] for key in ("n1", "n2")}
-        ragged = {name: np.split(columns[name], bounds["n2" if name == "kept2" else "n1"]) for name in _RAGGED}
-        plain = [columns[name].tolist() for name in ("cls", "source", "target", "difficulty")]
-        if not plain[0]:
-            return []
-        return [Prediction(*row) for row in zip(*plain, *(ragged[name] for name in _RAGGED), strict=True)]
+        of_sets = {name.removeprefix("sets_"): array for name, array in columns.items() if name.startswith("sets_")}
+        pairs = [Prediction(**row) for row in _rows(columns, _TEXT, _RAGGED)]
+        return pairs, [SetPrediction(**row) for row in _rows(of_sets, (*_TEXT, *_SET_NUMBERS), _SET_RAGGED)]
     except Exception as error:  # zip files and arrays raise about ten different types where they are broken
         raise ValueError(f"{path} holds no predictions ({error}): delete it and run 'bbgm train' again") from error
+
+
+def _rows(columns: dict[str, Any], plain: Sequence[str], ragged: Sequence[str]) -> list[dict[str, Any]]:
+    if not len(columns["n1"]):
+        return []
+    bounds = {key: np.cumsum(columns[key])[:-1] for key in ("n1", "n2")}
+    values = [columns[name].tolist() for name in plain]
+    values += [np.split(columns[name], bounds["n2" if name == "kept2" else "n1"]) for name in ragged]
+    return [dict(zip((*plain, *ragged), row, strict=True)) for row in zip(*values, strict=True)]

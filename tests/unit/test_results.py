@@ -3,6 +3,7 @@
 import contextlib
 import json
 import multiprocessing
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from bbgm.results import (
     FILES,
     NEEDED,
     Prediction,
+    SetPrediction,
     finished,
     load,
     read_predictions,
@@ -54,9 +56,30 @@ def test_predictions_come_back(tmp_path: Path, n_pairs: int) -> None:
     generator = np.random.default_rng(n_pairs)
     written = [_prediction(generator) for _ in range(n_pairs)]
     write_predictions(tmp_path / "p.npz", written)
-    read = read_predictions(tmp_path / "p.npz")
+    read, sets = read_predictions(tmp_path / "p.npz")
     assert len(read) == n_pairs
+    assert sets == []
+    _assert_same(written, read)
+
+
+@pytest.mark.parametrize("n_pairs", [0, 5])
+def test_predictions_of_sets_come_back_beside_the_others(tmp_path: Path, n_pairs: int) -> None:
+    generator = np.random.default_rng(n_pairs)
+    pairs = [_prediction(generator) for _ in range(n_pairs)]
+    sets = []
+    for number, (p, q) in [(0, (0, 1)), (0, (0, 2)), (0, (1, 2)), (7, (3, 4))]:
+        one = _prediction(generator)
+        joint = generator.integers(-1, 9, size=len(one.kept1)).astype(np.int32)
+        sets.append(SetPrediction(**vars(one), number=number, p=p, q=q, joint=joint))
+    write_predictions(tmp_path / "p.npz", pairs, sets)
+    read = read_predictions(tmp_path / "p.npz")
+    _assert_same(pairs, read[0])
+    _assert_same(sets, read[1])
+
+
+def _assert_same(written: Sequence[Prediction], read: Sequence[Prediction]) -> None:
     for one, other in zip(written, read, strict=True):
+        assert type(one) is type(other)
         for name, value in vars(one).items():
             np.testing.assert_array_equal(getattr(other, name), value, strict=isinstance(value, np.ndarray))
 
@@ -97,7 +120,7 @@ def test_finished_only_with_all_files_and_the_same_configuration(folder: Path, c
 def test_load(folder: Path, config: RunConfig) -> None:
     record = load(folder)
     assert record.config == config
-    assert record.predictions == []
+    assert record.predictions == record.set_predictions == []
     write_history(folder / "history.csv", ["epoch", "loss"], [{"epoch": 1, "loss": 0.1 + 0.2}])
     assert record.history.loss[0] == 0.1 + 0.2
 
