@@ -8,16 +8,20 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self, get_args
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from bbgm.paths import project_root
 
 Positive = Annotated[int, Field(gt=0, lt=2**31)]
 Count = Annotated[int, Field(ge=0, lt=2**31)]
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
+
+
+FilterName = Literal["intersection", "all"]
+FILTER_NAMES: tuple[str, ...] = get_args(FilterName)
 
 
 class Model(BaseModel):
@@ -33,6 +37,10 @@ class DataConfig(Model):
     source: Literal["demo", "original"] = Field("demo", description="rendered objects, or the real data set")
     classes: tuple[str, ...] = Field((), description="classes to use; empty: all that the data set has")
     errata: bool = Field(True, description="apply the named corrections of the data set's annotation errors")
+    hidden_keypoints: float = Field(
+        0.0, ge=0, lt=1, description="share of the keypoints that is left out of each image at random, as if hidden"
+    )
+    hidden_seed: Seed = 0
     demo_images_per_class: Positive = 40
     demo_seed: Seed = 0
 
@@ -40,15 +48,27 @@ class DataConfig(Model):
 class ProtocolConfig(Model):
     """Split, pairs and keypoint filter (paper Sec. 4)."""
 
-    filter: Literal["intersection"] = "intersection"
+    filter: FilterName = "intersection"
     train_per_class: Positive = 20
     split: Literal["sorted", "seeded"] = Field(
         "sorted", description="first train_per_class file names of a class, or a shuffle of them by split_seed"
     )
     split_seed: Seed = 0
-    min_keypoints: Positive = Field(2, description="pairs with fewer common keypoints are drawn again")
+    min_keypoints: Positive = Field(
+        2, description="pairs with fewer common keypoints are drawn again; the filter 'all' wants one in each image"
+    )
     test_pairs_per_class: Positive = 1000
-    test_seed: Seed = Field(123, description="draws the same test pairs in every run")
+    test_sets_per_class: Count = Field(
+        0, description="sets of images that are also matched jointly (BB-GM-Multi), for the filter 'all' only"
+    )
+    set_size: int = Field(5, ge=2, lt=2**31, description="images of a set")
+    test_seed: Seed = Field(123, description="draws the same test pairs and sets in every run")
+
+    @model_validator(mode="after")
+    def _sets_are_unfiltered(self) -> Self:
+        if self.test_sets_per_class and self.filter != "all":
+            raise ValueError("test_sets_per_class is for the filter 'all': leave it 0, or set filter: all")
+        return self
 
 
 class NetworkConfig(Model):
@@ -69,6 +89,9 @@ class SolverConfig(Model):
     method: Literal["best", "dual", "exact"] = "best"
     lambda_: float = Field(80.0, alias="lambda", gt=0, description="acts on the gradient of the batch-mean loss")
     margin: float = Field(1.0, ge=0, description="alpha, added to the true unary costs in training")
+    multi: Literal["best", "sync"] = Field(
+        "best", description="solver of sets; sync: as the paper's, by synchronisation"
+    )
 
     model_config = ConfigDict(populate_by_name=True)
 
@@ -185,6 +208,8 @@ def _keys(place: Sequence[int | str]) -> list[str]:
 def load_run(method: str, budget: str, seed: int, config_folder: Path | None = None, **overrides: Any) -> RunConfig:
     """The run of one experiment at one budget: ``budgets/<budget>.yaml`` overlaid by ``experiments/<method>.yaml``.
 
+    What a budget says below ``filters: <name>:`` holds for runs with that ``protocol.filter`` only.
+
     Args:
         method: name of a file in ``config/experiments``.
         budget: name of a file in ``config/budgets``.
@@ -197,7 +222,13 @@ def load_run(method: str, budget: str, seed: int, config_folder: Path | None = N
     """
     folder = config_folder or project_root() / "config"
     budget_file, method_file = folder / "budgets" / f"{budget}.yaml", folder / "experiments" / f"{method}.yaml"
-    content = overlay(read_yaml(budget_file), read_yaml(method_file))
+    budget_content, method_content = read_yaml(budget_file), read_yaml(method_file)
+    filters = budget_content.pop("filters", None) or {}
+    if unknown := sorted(filters.keys() - set(FILTER_NAMES)):
+        raise ValueError(f"{budget_file.name} sets filters.{unknown[0]}, which is not one of {list(FILTER_NAMES)}")
+    chosen = overlay(overlay(budget_content, method_content), overrides).get("protocol") or {}
+    budget_content = overlay(budget_content, filters.get(chosen.get("filter", "intersection")) or {})
+    content = overlay(budget_content, method_content)
     if fixed := sorted({"method", "budget", "seed"} & content.keys()):
         raise ValueError(
             f"{budget_file.name} with {method_file.name} sets {fixed[0]!r}, which comes from the file's name or the "

@@ -54,7 +54,12 @@ def intersection(source: KeypointImage, target: KeypointImage) -> tuple[list[int
     return kept1, kept2
 
 
-FILTERS: dict[str, Filter] = {"intersection": intersection}
+def all_keypoints(source: KeypointImage, target: KeypointImage) -> tuple[list[int], list[int]]:
+    """Keep every keypoint of both images, with or without a partner (the paper's unfiltered setting)."""
+    return list(range(len(source.names))), list(range(len(target.names)))
+
+
+FILTERS: dict[str, Filter] = {"intersection": intersection, "all": all_keypoints}
 
 
 def make_pair(
@@ -82,7 +87,7 @@ def sample_training_batch(
     The batch depends on its arguments alone, so a resumed run sees what an uninterrupted one would.
 
     Raises:
-        ValueError: no pair with ``min_keypoints`` common keypoints turns up.
+        ValueError: no pair with enough keypoints turns up.
     """
     generator = np.random.default_rng([_TRAIN, seed, epoch, iteration])
     classes = dataset.classes
@@ -100,7 +105,7 @@ def test_pairs(dataset: Dataset, protocol: ProtocolConfig, cls: str) -> list[Key
     workers. Here they depend on the class and its test images only.
 
     Raises:
-        ValueError: no such class, or no pair with ``min_keypoints`` common keypoints turns up.
+        ValueError: no such class, or no pair with enough keypoints turns up.
     """
     generator = np.random.default_rng([_TEST, protocol.test_seed, class_key(cls)])
     images = dataset.images(cls, "test")
@@ -110,15 +115,24 @@ def test_pairs(dataset: Dataset, protocol: ProtocolConfig, cls: str) -> list[Key
 test_pairs.__test__ = False  # type: ignore[attr-defined]  # not a test of pytest's
 
 
+def least_keypoints(protocol: ProtocolConfig) -> int:
+    """Number of kept keypoints with which an image of a pair may stay; without a filter one is enough (authors' code).
+
+    Pairs without a common keypoint then stay as well: all that is matched in them is wrong.
+    """
+    return 1 if protocol.filter == "all" else protocol.min_keypoints
+
+
 def _draw_pair(
     images: tuple[KeypointImage, ...], protocol: ProtocolConfig, generator: np.random.Generator
 ) -> KeypointPair:
+    least = least_keypoints(protocol)
     for _ in range(MAX_DRAWS):
         first, second = generator.choice(len(images), size=2, replace=False)
         pair = make_pair(images[first], images[second], generator, protocol.filter)
-        if min(len(pair.kept1), len(pair.kept2)) >= protocol.min_keypoints:
+        if min(len(pair.kept1), len(pair.kept2)) >= least:
             return pair
     raise ValueError(
-        f"{MAX_DRAWS} draws gave no pair of class {images[0].cls} with {protocol.min_keypoints} keypoints or more "
-        f"after the filter {protocol.filter!r}: lower protocol.min_keypoints"
+        f"{MAX_DRAWS} draws gave no pair of class {images[0].cls} with {least} keypoints or more after the filter "
+        f"{protocol.filter!r}: lower {'data.hidden_keypoints' if least == 1 else 'protocol.min_keypoints'}"
     )

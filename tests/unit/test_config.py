@@ -70,7 +70,10 @@ def test_frozen() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"solver": {"lamda": 80}}, r"solver\.lamda: no such key; the keys here are \['method', 'lambda', 'margin'\]"),
+        (
+            {"solver": {"lamda": 80}},
+            r"solver\.lamda: no such key; the keys here are \['method', 'lambda', 'margin', 'multi'\]",
+        ),
         ({"solvr": {}}, r"solvr: no such key; the keys here are \['method', .*'solver', 'optimiser'\]"),
         ({"solver": {"lambda": float("inf")}}, r"solver\.lambda: Input should be a finite number \(given: inf\)"),
         ({"network": {"refine_weight": float("nan")}}, r"network\.refine_weight: Input should be a finite number"),

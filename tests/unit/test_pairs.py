@@ -49,7 +49,7 @@ def test_keypoints_without_partner_have_no_truth() -> None:
 
 
 def test_unknown_filter_lists_the_known_ones() -> None:
-    with pytest.raises(ValueError, match=r"'every' is not one of \['intersection'\]"):
+    with pytest.raises(ValueError, match=r"'every' is not one of \['all', 'intersection'\]"):
         make_pair(image("X", 0), image("X", 1), np.random.default_rng(0), "every")
 
 
@@ -113,3 +113,20 @@ def test_pairs_with_too_few_common_keypoints_are_drawn_again() -> None:
     }  # fmt: skip
     with pytest.raises(ValueError, match=r"class X with 4 keypoints or more .*lower protocol\.min_keypoints"):
         fixed_pairs(data, ProtocolConfig(min_keypoints=4), "X")
+
+
+def test_without_a_filter_everything_is_kept_and_pairs_without_common_keypoints_stay() -> None:
+    members = (image("X", 0, tuple("abc")), image("X", 1, tuple("de")), image("X", 2, ()), image("X", 3, tuple("bcd")))
+    data = Dataset("d", {"X": members}, {"X": members})
+    pairs = fixed_pairs(data, ProtocolConfig(filter="all", test_pairs_per_class=100), "X")
+    for pair in pairs:
+        assert sorted(pair.kept1) == list(range(len(pair.source.names)))
+        assert sorted(pair.kept2) == list(range(len(pair.target.names)))
+    # Only an image without any keypoint is drawn again.
+    assert {frozenset((pair.source.image_id, pair.target.image_id)) for pair in pairs} == {
+        frozenset(("X/0", "X/1")), frozenset(("X/0", "X/3")), frozenset(("X/1", "X/3")),
+    }  # fmt: skip
+    assert any((pair.truth == -1).all() for pair in pairs)
+    nothing = Dataset("d", {"X": (members[2],) * 2}, {"X": (members[2],) * 2})
+    with pytest.raises(ValueError, match=r"1 keypoints or more after the filter 'all': lower data\.hidden_keypoints"):
+        fixed_pairs(nothing, ProtocolConfig(filter="all"), "X")
