@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
+from bbgm.blackbox import Instance
 from bbgm.data.pairs import KeypointPair
 
 
@@ -24,6 +25,10 @@ class Matcher(nn.Module):
 
     def predict(self, pairs: Sequence[KeypointPair]) -> list[np.ndarray]:
         """For each pair (n1,) int32: the index in ``kept2`` that each kept source keypoint is matched with, or -1."""
+        raise NotImplementedError
+
+    def instances(self, pairs: Sequence[KeypointPair]) -> list[Instance]:
+        """The combinatorial problems of pairs, of methods that have them; in evaluation mode, without gradients."""
         raise NotImplementedError
 
     def parameter_groups(self, lr: float, backbone_factor: float) -> list[dict[str, Any]]:

@@ -132,18 +132,13 @@ class BBGM(Matcher):
         self.batch_accuracy = batch_accuracy(match, truth)
         return hamming_loss(match, truth)
 
-    @torch.no_grad()
     def predict(self, pairs: Sequence[KeypointPair]) -> list[np.ndarray]:
         """See `Matcher.predict`. Put the network into evaluation mode before."""
-        result: list[np.ndarray] = []
-        for unary, quadratic, graphs in self._batches(pairs):
-            u, q = unary.cpu().numpy(), quadratic.cpu().numpy()
-            instances = [
-                Instance(u[b, : len(g1.xy), : len(g2.xy)], q[b, : len(g1.edges), : len(g2.edges)], g1.edges, g2.edges)
-                for b, (g1, g2) in enumerate(graphs)
-            ]
-            result += self.solver(instances)
-        return result
+        return [assignment for part in self._instances(pairs) for assignment in self.solver(part)]
+
+    def instances(self, pairs: Sequence[KeypointPair]) -> list[Instance]:
+        """See `Matcher.instances`. Put the network into evaluation mode before."""
+        return [instance for part in self._instances(pairs) for instance in part]
 
     def parameter_groups(self, lr: float, backbone_factor: float) -> list[dict[str, Any]]:
         """See `Matcher.parameter_groups`; the backbone learns at ``backbone_factor * lr``, or not at all if frozen."""
@@ -185,6 +180,16 @@ class BBGM(Matcher):
                 # Half, because each undirected edge is there in both directions and is paid twice.
                 quadratic = -0.5 * self.edge_affinity(x, y, g, *incidence)
             yield unary, quadratic, list(zip(graphs1, graphs2, strict=True))
+
+    @torch.no_grad()
+    def _instances(self, pairs: Sequence[KeypointPair]) -> Iterator[list[Instance]]:
+        """The instances of some hundred pairs at a time, without gradients."""
+        for unary, quadratic, graphs in self._batches(pairs):
+            u, q = unary.cpu().numpy(), quadratic.cpu().numpy()
+            yield [
+                Instance(u[b, : len(g1.xy), : len(g2.xy)], q[b, : len(g1.edges), : len(g2.edges)], g1.edges, g2.edges)
+                for b, (g1, g2) in enumerate(graphs)
+            ]
 
     def _features(self, images: list[KeypointImage]) -> list[Features]:
         if self.backbone.frozen:

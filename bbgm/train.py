@@ -19,6 +19,7 @@ from bbgm.data import open_dataset
 from bbgm.data.keypoints import Dataset
 from bbgm.data.pairs import sample_training_batch
 from bbgm.evaluate import Evaluation, evaluate
+from bbgm.evaluate_sets import SetEvaluation, evaluate_sets
 from bbgm.lock import folder_lock
 from bbgm.matcher import Matcher
 from bbgm.network import make_matcher
@@ -82,8 +83,11 @@ def _make(config: RunConfig, folder: Path, show_progress: bool) -> None:
     write_model(folder / "model.safetensors", matcher)
 
     evaluation = evaluate(matcher, dataset, config.protocol, show_progress)
-    write_predictions(folder / "predictions.npz", evaluation.predictions)
-    write_json(folder / "metrics.json", _summary(config, dataset, history, evaluation, device))
+    sets = None
+    if config.protocol.test_sets_per_class:
+        sets = evaluate_sets(matcher, dataset, config.protocol, config.solver, show_progress)
+    write_predictions(folder / "predictions.npz", evaluation.predictions, sets.predictions if sets else ())
+    write_json(folder / "metrics.json", _summary(config, dataset, history, evaluation, sets, device))
     checkpoints.clear()
 
 
@@ -160,7 +164,12 @@ def fit(
 
 
 def _summary(
-    config: RunConfig, dataset: Dataset, history: History, evaluation: Evaluation, device: str
+    config: RunConfig,
+    dataset: Dataset,
+    history: History,
+    evaluation: Evaluation,
+    sets: SetEvaluation | None,
+    device: str,
 ) -> dict[str, Any]:
     """The content of metrics.json; scores are fractions in [0, 1]."""
     seconds = sum(row["seconds"] for row in history)
@@ -180,10 +189,12 @@ def _summary(
         "n_pairs": n_pairs,
         "per_class": evaluation.per_class,
         "mean": evaluation.mean,
+        **({"sets": sets.summary} if sets else {}),
         "throughput": {
             "train_pairs_per_s": trained / seconds if history else None,
             "eval_pairs_per_s": n_pairs / evaluation.seconds,
             "solver_share": sum(row["solver_seconds"] for row in history) / seconds if history else None,
+            **(sets.timing if sets else {}),
         },
         "peak_memory_mib": machine.peak_memory_mib(),
         "versions": machine.versions(),

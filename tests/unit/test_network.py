@@ -210,6 +210,24 @@ def test_margin_applies_in_training_only(images):
     assert costs.unary.max().item() < 100
 
 
+def test_unmatched_keypoints_cost_a_match_each(images):
+    """Rows and columns of the truth without a 1: no margin there, and each match there is one error, not two."""
+    half = [KeypointPair(images[k], images[k + 1], np.arange(6), np.arange(4, 9)) for k in range(3)]
+    none = KeypointPair(images[0], images[1], np.arange(5), np.arange(5, 10))
+    for pairs in ([*half, none], [none]):
+        matcher = make_matcher(make_config(solver={"margin": 0.0})).train()
+        loss = matcher.loss(pairs)
+        loss.backward()
+        assert all(parameter.grad is not None for parameter in matcher.parameters())
+        found = matcher.predict(pairs)  # batch norm of the same images
+        wrong = [(a >= 0) & (a != pair.truth) for a, pair in zip(found, pairs, strict=True)]
+        missed = [(pair.truth >= 0) & (a != pair.truth) for a, pair in zip(found, pairs, strict=True)]
+        assert loss.item() == pytest.approx(np.mean([w.sum() + m.sum() for w, m in zip(wrong, missed, strict=True)]))
+    assert matcher.batch_accuracy == 1  # of no true match
+    one, two = (make_matcher(make_config(solver={"margin": margin})).train() for margin in (0.0, 50.0))
+    assert one.loss([none]) == two.loss([none])
+
+
 def test_solver_of_the_configuration_is_used(images):
     pairs = [make_pair(images, 0, 1, 4, 4), make_pair(images, 1, 2, 3, 4)]
     found = [make_matcher(make_config(solver={"method": method})).predict(pairs) for method in ("best", "exact")]

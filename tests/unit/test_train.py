@@ -17,6 +17,7 @@ import torch
 from bbgm.checkpoint import Checkpoints, History, read_model
 from bbgm.config import OptimiserConfig, RunConfig, load_run
 from bbgm.data import open_dataset
+from bbgm.evaluate_sets import score_sets
 from bbgm.lock import folder_lock
 from bbgm.network import make_matcher
 from bbgm.results import FILES, TIMING, VOLATILE, RunRecord, load
@@ -51,6 +52,7 @@ def test_files_and_metrics(config: RunConfig, reference: RunRecord) -> None:
     metrics = reference.metrics
     assert metrics["config_hash"] == config.hash()
     assert set(metrics["per_class"]) == {"Car", "Duck", "Face", "Motorbike", "Winebottle"}
+    assert "sets" not in metrics
     assert metrics["n_pairs"] == len(reference.predictions) == 5 * 6
     keys = {"accuracy", "f1", "precision", "recall", "n_pairs", "unmatched_percent", "unmatched_source_percent"}
     assert all(set(scores) == keys for scores in metrics["per_class"].values())
@@ -107,6 +109,20 @@ def test_the_stored_network_gives_the_stored_scores(reference: RunRecord) -> Non
     evaluation = evaluate_run(load(reference.folder))
     assert evaluation.per_class == reference.metrics["per_class"]
     assert evaluate_run(reference, pairs_per_class=2).per_class["Car"]["n_pairs"] == 2
+
+
+def test_a_run_without_a_filter_also_evaluates_sets(tmp_path: Path) -> None:
+    small = {"filter": "all", "test_pairs_per_class": 3, "test_sets_per_class": 2}
+    config = load_run("bbgm", "smoke", 0, protocol=small, optimiser={"epochs": 1, "iterations_per_epoch": 2})
+    assert config.data.hidden_keypoints > 0  # by config/budgets/smoke.yaml, for this filter
+    assert config.folder == Path("smoke/willow/all/bbgm/seed0")
+    record = run(config, tmp_path)
+    assert len(record.predictions) == record.metrics["n_pairs"] == 5 * 3
+    assert len(record.set_predictions) == 5 * 2 * 10
+    for solution in ("pairwise", "joint"):
+        assert score_sets(load(tmp_path).set_predictions, solution) == record.metrics["sets"][solution]
+    assert all(scores["unmatched_percent"] > 0 for scores in record.metrics["per_class"].values())
+    assert record.metrics["throughput"]["joint_ms_per_set"] > 0
 
 
 def test_untrained(tmp_path: Path) -> None:
