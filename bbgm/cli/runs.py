@@ -12,6 +12,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     train = commands.add_parser("train", help="train and evaluate one run (resumes a killed one, reads a finished one)")
     train.add_argument("--method", default="bbgm", help="a file of config/experiments (default %(default)s)")
     train.add_argument("--budget", default="demo", help="a file of config/budgets (default %(default)s)")
+    train.add_argument("--filter", default="intersection", help="keypoint filter: intersection or all (%(default)s)")
     train.add_argument("--seed", type=int, default=0, help="of all random numbers (default %(default)s)")
     train.add_argument("--folder", type=Path, help="where to; default: its place below results/")
     train.set_defaults(command=_train)
@@ -30,7 +31,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     match.set_defaults(command=_match)
 
     table = commands.add_parser("table", help="write a table of the paper from the finished runs, and print it")
-    table.add_argument("table", metavar="TABLE", help="the paper's label, e.g. Willow")
+    table.add_argument("table", metavar="TABLE", help="Willow or unfiltered")
     table.add_argument("--budget", default="demo", help="which runs (default %(default)s)")
     table.set_defaults(command=_table)
 
@@ -52,7 +53,7 @@ def _train(options: argparse.Namespace) -> None:
     from bbgm.config import load_run
     from bbgm.results import finished
 
-    config = load_run(options.method, options.budget, options.seed)
+    config = load_run(options.method, options.budget, options.seed, protocol={"filter": options.filter})
     record = finished(config, options.folder)
     if record is None:
         from bbgm.train import run
@@ -60,6 +61,10 @@ def _train(options: argparse.Namespace) -> None:
         record = run(config, options.folder)
     print(f"{config.title}, budget {config.budget}, seed {config.seed}: {record.folder}")
     _print_scores(record.metrics["per_class"], record.metrics["mean"])
+    for name, solution in (("each alone", "pairwise"), ("jointly", "joint")):
+        if sets := record.metrics.get("sets"):
+            f1 = 100 * sets[solution]["all"]["mean"]["f1"]
+            print(f"{sets['n_sets']} sets of {sets['set_size']} images, pairs matched {name}: F1 {f1:.1f} %")
 
 
 def _evaluate(options: argparse.Namespace) -> None:

@@ -12,7 +12,7 @@ from bbgm.config import RunConfig
 from bbgm.results import RunRecord, write_text
 from bbgm.tables.render import Table
 from bbgm.tables.runs import find_runs
-from bbgm.tables.specs import SPECS, TableSpec
+from bbgm.tables.specs import SPECS, Row, TableSpec
 
 NAN = float("nan")
 
@@ -32,7 +32,7 @@ def make_table(
     since the images are others.
 
     Args:
-        table: the paper's label, a key of ``SPECS``.
+        table: a key of ``SPECS``.
         budget: name of the folder below ``results_root``.
         results_root: default :func:`bbgm.paths.results_root`.
         methods, seeds: use only these runs; default all that are there.
@@ -45,14 +45,15 @@ def make_table(
     spec = SPECS[table]
     groups = list(find_runs(spec, budget, results_root or paths.results_root(), methods, seeds).values())
     demo = groups[0][0].config.data.source == "demo"
-    classes = [name for name in spec.scores(groups[0][0]) if name != spec.summary]
+    classes = [name for name in spec.rows[0].scores(groups[0][0]) if name != spec.summary]
     ordered = sorted(classes, key=lambda name: (list(spec.columns) + classes).index(name))  # the paper's order
     columns = {name: spec.columns.get(name, name.lower()) for name in ordered} | {spec.summary: spec.summary}
 
-    printed = published.load(spec.label)
+    printed = published.load(spec.published)
     rows: list[dict[str, Any]] = []
-    for group in sorted(groups, key=lambda group: _place(spec, group[0], printed)):
-        rows += _rows(spec, group, columns, printed, demo)
+    for group in sorted(groups, key=lambda group: _place(spec.rows[0], group[0], printed)):
+        for row in spec.rows:
+            rows += _rows(spec, row, group, columns, printed, demo)
     frame = pd.DataFrame(rows, columns=["method", "setting", "row", *columns.values(), "n", "pairs"])
     frame = frame.astype({"n": "Int64", "pairs": "Int64"})
     frame.insert(0, "budget", budget)
@@ -81,32 +82,30 @@ def write_table(table: Table, results_root: Path | None = None) -> tuple[Path, P
     return csv, tex
 
 
-def _published_row(spec: TableSpec, run: RunRecord, printed: pd.DataFrame) -> pd.DataFrame:
-    """The paper's entries for the run's method and setting, indexed by column; empty where it has no such row."""
-    same = (printed["method"] == run.config.title) & (printed["setting"] == spec.setting(run))
-    return printed[same].set_index("column")
+def _same(row: Row, run: RunRecord, printed: pd.DataFrame) -> "pd.Series[bool]":
+    """Which of the paper's entries are of the row's title and setting."""
+    return (printed["method"] == row.title(run.config.title)) & (printed["setting"] == row.published_setting(run))
 
 
-def _place(spec: TableSpec, run: RunRecord, printed: pd.DataFrame) -> tuple[int, str, str]:
+def _place(row: Row, run: RunRecord, printed: pd.DataFrame) -> tuple[int, str, str]:
     """Sort key: the paper's rows in its order, then those that it does not have."""
-    same = (printed["method"] == run.config.title) & (printed["setting"] == spec.setting(run))
+    same = _same(row, run, printed)
     first = int(np.argmax(same)) if same.any() else len(printed)
     return first, run.config.title, run.config.setting
 
 
 def _rows(
-    spec: TableSpec, group: Sequence[RunRecord], columns: dict[str, str], printed: pd.DataFrame, demo: bool
+    spec: TableSpec, row: Row, group: Sequence[RunRecord], columns: dict[str, str], printed: pd.DataFrame, demo: bool
 ) -> list[dict[str, Any]]:
-    """Up to five rows of one method."""
-    config = group[0].config
-    name = {"method": config.title, "setting": config.setting}
-    scores = pd.DataFrame([spec.scores(run) for run in group])[list(columns)].rename(columns=columns)
-    counts = {"n": len(group), "pairs": group[0].metrics["n_pairs"]}
+    """Up to five lines of one row."""
+    name = {"method": row.title(group[0].config.title), "setting": row.shown_setting(group[0])}
+    scores = pd.DataFrame([row.scores(run) for run in group])[list(columns)].rename(columns=columns)
+    counts = {"n": len(group), "pairs": row.pairs(group[0])}
     rows = [
         {**name, "row": "obtained", **scores.mean(), **counts},
         {**name, "row": "std", **scores.std(ddof=1), **counts},
     ]
-    paper = _published_row(spec, group[0], printed)
+    paper = printed[_same(row, group[0], printed)].set_index("column")
     if paper.empty:
         return rows
     n = paper["n"].max()
@@ -129,17 +128,22 @@ def _published_summary(spec: TableSpec, paper: pd.DataFrame, demo: bool, columns
 
 
 def _notes(spec: TableSpec, groups: Sequence[Sequence[RunRecord]], printed: pd.DataFrame, demo: bool) -> list[str]:
-    protocol = groups[0][0].config.protocol
+    run = groups[0][0]
+    per_class = f", {run.config.protocol.test_pairs_per_class} a class" if spec.rows == (Row(),) else ""
     training: dict[str, list[str]] = {}
     for group in groups:
         training.setdefault(describe_training(group[0].config), []).append(group[0].config.title)
     notes = [f"{' and '.join(titles)}: {text}." for text, titles in training.items()]
     notes.append(
-        "n: runs with different seeds; ±: their standard deviation (ddof=1); "
-        f"pairs: test pairs of one run, {protocol.test_pairs_per_class} a class."
+        f"n: runs with different seeds; ±: their standard deviation (ddof=1); pairs: test pairs of one run{per_class}."
     )
+    notes += spec.notes
+    if hidden := run.config.data.hidden_keypoints:
+        notes.append(
+            f"{100 * hidden:.0f} % of the keypoints were left out at random, for the data annotate all of them."
+        )
     if spec.summary not in set(printed["column"]):
-        notes.append(f"The paper prints no mean for {spec.label}: the published mean is that of its class entries.")
+        notes.append(f"The paper prints no mean for {spec.published}: the published mean is that of its class entries.")
     if demo:
         notes.append(
             "The demo data are rendered objects, not the paper's photographs: its row is there for orientation, "

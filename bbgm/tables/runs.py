@@ -45,13 +45,14 @@ def find_runs(
             found.setdefault((name, run.config.method), []).append(run)
         _check_equal("compare", wanted, _protocol)
     if not found:
+        wanted_filter = "" if "intersection" in spec.filters else f" --filter {spec.filters[0]}"
         where = " or ".join(str(results_root / budget / spec.dataset / name) for name in spec.filters)
         only = "".join(
             f" with {what} {list(given)}" for what, given in (("methods", methods), ("seeds", seeds)) if given
         )
         raise ValueError(
             f"table {spec.label}: no finished run{only} below {where}; make one with "
-            f"'bbgm train --method bbgm --budget {budget} --seed 0', "
+            f"'bbgm train --method bbgm --budget {budget}{wanted_filter} --seed 0', "
             f"or all with 'snakemake --cores all --config budget={budget}'"
         )
     for group in found.values():

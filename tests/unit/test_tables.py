@@ -53,6 +53,35 @@ def add_run(root: Path, accuracy: Mapping[str, float], seed: int, **changes: Any
     return folder
 
 
+def add_unfiltered_run(root: Path, f1: Mapping[tuple[str, str], Mapping[str, float]], seed: int, **data: Any) -> None:
+    """A finished run with sets: F1 of each (solution, pairs) and class."""
+    changes = {"budget": "demo", "data": {"source": "demo", **data}}
+    protocol = {"filter": "all", "test_sets_per_class": 40}
+    folder = add_run(root, {"Car": 0.5, "Face": 0.6}, seed, **changes, protocol=protocol)
+    metrics = json.loads((folder / "metrics.json").read_text())
+    metrics["sets"] = {"n_sets": 80, "set_size": 5, "pairwise": {}, "joint": {}}
+    for (solution, pairs), values in f1.items():
+        per_class = {cls: {"f1": value, "unmatched_percent": 20 + 10 * value} for cls, value in values.items()}
+        metrics["sets"][solution][pairs] = {"per_class": per_class}
+    results.write_json(folder / "metrics.json", metrics)
+
+
+F1 = [
+    {
+        ("pairwise", "first"): {"Car": 0.60, "Face": 0.70},
+        ("joint", "first"): {"Car": 0.64, "Face": 0.72},
+        ("pairwise", "all"): {"Car": 0.61, "Face": 0.69},
+        ("joint", "all"): {"Car": 0.63, "Face": 0.70},
+    },
+    {
+        ("pairwise", "first"): {"Car": 0.50, "Face": 0.60},
+        ("joint", "first"): {"Car": 0.52, "Face": 0.62},
+        ("pairwise", "all"): {"Car": 0.51, "Face": 0.59},
+        ("joint", "all"): {"Car": 0.54, "Face": 0.61},
+    },
+]
+
+
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     for seed, accuracy in ACCURACY.items():
@@ -218,3 +247,43 @@ def test_html_is_deterministic_and_escaped(tree: Path) -> None:
     assert "&lt;b&gt;A" in table._repr_html_()
     assert "budget willow" in table._repr_html_()
     assert "obtained" in str(table)
+
+
+def test_unfiltered_compares_both_solutions_of_the_same_runs(tmp_path: Path) -> None:
+    for seed, f1 in enumerate(F1):
+        add_unfiltered_run(tmp_path, f1, seed, hidden_keypoints=0.25)
+    table = tables.make_table("unfiltered", "demo", tmp_path)
+    assert table.columns == ("face", "car", "mean")
+    obtained = table.frame[table.frame["row"] == "obtained"]
+    titles = ["BB-GM", "BB-GM-Multi", "BB-GM-Multi minus alone", "Unmatched (%)"]
+    assert obtained["method"].tolist() == 2 * titles
+    assert obtained["setting"].tolist() == 4 * ["pairs=first"] + 4 * ["pairs=all"]
+    assert obtained["pairs"].tolist() == 4 * [80] + 4 * [800]
+    assert set(obtained["n"]) == {2}
+
+    def value(method: str, column: str, row: str = "obtained", pairs: str = "first") -> float:
+        return table.value(method, column, row, setting=f"pairs={pairs}")
+
+    assert value("BB-GM", "car") == pytest.approx(55)
+    assert value("BB-GM-Multi", "mean") == pytest.approx(62.5)
+    assert value("BB-GM-Multi", "mean", pairs="all") == pytest.approx(62)
+    # The difference is taken in each run: its deviation is smaller than that of either row.
+    assert value("BB-GM-Multi minus alone", "mean") == pytest.approx(2.5)
+    assert value("BB-GM-Multi minus alone", "mean", "std") == pytest.approx(np.std([3, 2], ddof=1))
+    assert value("Unmatched (%)", "face", pairs="all") == pytest.approx(20 + 10 * 0.64)
+    published = {"BB-GM": 61.4, "BB-GM-Multi": 62.8, "Unmatched (%)": 22.7}
+    assert {method: value(method, "mean", "published") for method in published} == published
+    printed = table.frame[table.frame["row"] == "published"]
+    assert set(printed["setting"]) == {"pairs=first"}  # what the authors score
+    assert any("25 % of the keypoints were left out" in note for note in table.notes)
+    assert any("first pair of each set" in note for note in table.notes)
+    csv, tex = tables.write_table(table, tmp_path)
+    assert csv == tmp_path / "demo/tables/unfiltered.csv"
+    assert "BB-GM-Multi" in tex.read_text()
+
+
+def test_filters_do_not_mix(tree: Path) -> None:
+    with pytest.raises(
+        ValueError, match=r"unfiltered: no finished run below .*willow/willow/all; .* --filter all --seed"
+    ):
+        tables.make_table("unfiltered", "willow", tree)

@@ -60,10 +60,14 @@ def test_every_budget_has_a_plan(checkout: Path, budget: str) -> None:
     plan = succeed(checkout, "--dry-run", "--config", f"budget={budget}")
     assert "train_run" in plan
     assert f"results/{budget}/tables/Willow.csv" in plan
+    # Willow annotates all keypoints, so without a filter only the demo data, with some left out, are another thing.
+    assert (f"results/{budget}/tables/unfiltered.csv" in plan) == (budget in ("smoke", "demo"))
+    assert (f"results/{budget}/willow/all/bbgm/seed0/run.ipynb" in plan) == (budget in ("smoke", "demo"))
 
 
 @pytest.mark.parametrize(
-    ("setting", "named"), [("budget=huge", "huge"), ("experiments=[bbgm_typo]", "bbgm_typo"), ("bugdet=demo", "bugdet")]
+    ("setting", "named"),
+    [("budget=huge", "huge"), ("experiments={intersection: [bbgm_typo]}", "bbgm_typo"), ("bugdet=demo", "bugdet")],
 )
 def test_wrong_configuration_is_named(checkout: Path, setting: str, named: str) -> None:
     result = snakemake(checkout, "--dry-run", "--config", setting)
@@ -93,6 +97,8 @@ def test_smoke_run_is_complete_idempotent_and_keeps_finished_runs(checkout: Path
     for name in (
         "tables/Willow.csv",
         "tables/Willow.tex",
+        "tables/unfiltered.csv",
+        "tables/unfiltered.tex",
         "notebooks/00_start_here.ipynb",
         "notebooks/02_graph_matching.ipynb",
         "notebooks/04_training.ipynb",

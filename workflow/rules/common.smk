@@ -10,6 +10,7 @@ from snakemake.exceptions import WorkflowError
 
 from bbgm.config import load_run
 from bbgm.paths import results_root
+from bbgm.tables import SPECS
 
 # Programs of the environment that Snakemake runs in, also where that environment is not activated.
 shell.prefix(f'set -euo pipefail; export PATH="{Path(sys.executable).parent}:$PATH"; ')
@@ -19,7 +20,10 @@ BUDGET = config["budget"]
 try:
     RESULTS = str(results_root()) if os.environ.get("BBGM_RESULTS") else "results"
     RUNS = [
-        load_run(method, BUDGET, seed) for method in config["experiments"] for seed in range(config["seeds"][BUDGET])
+        load_run(method, BUDGET, seed, protocol={"filter": name})
+        for name, methods in config["experiments"].items()
+        for method in methods
+        for seed in range(config["seeds"].get(name, {}).get(BUDGET, 0))
     ]
 except ValueError as error:
     raise WorkflowError(str(error)) from error
@@ -34,11 +38,12 @@ GPUS_OF_A_RUN = 1 if shutil.which("nvidia-smi") else 0
 
 
 wildcard_constraints:
-    budget="|".join(config["seeds"]),
+    budget="smoke|demo|willow|paper",
     dataset="|".join(sorted({run.data.dataset for run in RUNS})),
     filter="|".join(sorted({run.protocol.filter for run in RUNS})),
-    method="|".join(config["experiments"]),
+    method="|".join(sorted({run.method for run in RUNS})),
     seed=r"\d+",
+    table="|".join(SPECS),
     notebook=r"\d\d_\w+",
 
 
@@ -54,7 +59,14 @@ def runs_of_budget(wildcards):
 
 def tables_of_budget(wildcards):
     """The paper's tables that the budget fills."""
-    return expand(f"{OUT}/tables/Willow.{{suffix}}", budget=BUDGET, suffix=["csv", "tex"])
+    filters = {run.protocol.filter for run in RUNS}
+    tables = [name for name, spec in SPECS.items() if filters.intersection(spec.filters)]
+    return expand(f"{OUT}/tables/{{table}}.{{suffix}}", budget=BUDGET, table=tables, suffix=["csv", "tex"])
+
+
+def published_of_table(wildcards):
+    """The paper's numbers that stand in a table."""
+    return f"bbgm/published/{SPECS[wildcards.table].published}.csv"
 
 
 def needs_of_notebook(wildcards):

@@ -1,7 +1,7 @@
 rule build_table:
     input:
         runs_of_budget,
-        published="bbgm/published/{table}.csv",
+        published=published_of_table,
     output:
         csv=report(
             f"{OUT}/tables/{{table}}.csv",
