@@ -4,6 +4,7 @@ from bbgm.plotting.bounds import plot_bounds, plot_relaxations
 from bbgm.plotting.comparison import plot_table_comparison
 from bbgm.plotting.costs import plot_costs
 from bbgm.plotting.curves import plot_learning_curves, plot_loss_section
+from bbgm.plotting.cycle import plot_cycle
 from bbgm.plotting.landscape import plot_loss_landscape
 from bbgm.plotting.matching import draw_matching, plot_matching, plot_matchings
 from bbgm.plotting.solvers import plot_solver_table, plot_time_and_gap
@@ -17,6 +18,7 @@ __all__ = [
     "new_figure",
     "plot_bounds",
     "plot_costs",
+    "plot_cycle",
     "plot_learning_curves",
     "plot_loss_landscape",
     "plot_loss_section",

@@ -45,7 +45,7 @@ def plot_matching(
             draw_edges(ax, xy)
     matched = assignment >= 0
     for i in np.flatnonzero(matched):
-        _draw_match(ax, xy1[i], xy2[assignment[i]], right=assignment[i] == truth[i])
+        draw_match(ax, xy1[i], xy2[assignment[i]], right=assignment[i] == truth[i])
     taken = np.isin(np.arange(len(xy2)), assignment)
     _draw_unmatched(ax, xy1[~matched], truth[~matched] >= 0)
     _draw_unmatched(ax, xy2[~taken], np.isin(np.flatnonzero(~taken), truth))
@@ -62,7 +62,8 @@ def draw_pair(ax: "Axes", pair: KeypointPair) -> tuple[np.ndarray, np.ndarray]:
     return pair.source.xy[pair.kept1], pair.target.xy[pair.kept2] + [FRAME + GAP, 0]
 
 
-def _draw_match(ax: "Axes", start: np.ndarray, end: np.ndarray, right: bool) -> None:
+def draw_match(ax: "Axes", start: np.ndarray, end: np.ndarray, right: bool) -> None:
+    """One line between two points, green and solid or red and dashed; run it under the project's style."""
     from matplotlib.patheffects import Normal, Stroke
 
     colour, dashes = (RIGHT, "-") if right else (WRONG, (0, (3, 1.2)))

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import matplotlib as mpl
@@ -16,10 +17,13 @@ from PIL import Image
 
 from bbgm import plotting
 from bbgm.config import DataConfig, ProtocolConfig
-from bbgm.data import open_dataset
+from bbgm.cycles import most_repaired
+from bbgm.data import Dataset, open_dataset
 from bbgm.data import test_pairs as draw_test_pairs
 from bbgm.data.keypoints import KeypointImage
 from bbgm.data.pairs import KeypointPair
+from bbgm.plotting.cycle import CORNERS
+from bbgm.results import SetPrediction
 from bbgm.tables import Table
 
 N = 6
@@ -104,6 +108,48 @@ def test_an_assignment_that_does_not_fit_is_refused(pair: KeypointPair, assignme
 def test_a_gallery_needs_as_many_assignments_as_pairs(pair: KeypointPair) -> None:
     with pytest.raises(ValueError, match="2 pairs, 1 assignments"):
         plotting.plot_matchings([pair, pair], [pair.truth])
+
+
+@pytest.fixture
+def triple(tmp_path: Path) -> tuple[Dataset, list[SetPrediction]]:
+    """Three images of three keypoints; alone, two matches go wrong, jointly none."""
+    images = []
+    for name in "abc":
+        Image.new("RGB", (60, 40), "grey").save(tmp_path / f"{name}.png")
+        xy = np.random.default_rng(ord(name)).uniform(10, 246, (3, 2))
+        images.append(KeypointImage(f"Cup/{name}", "Cup", tmp_path / f"{name}.png", (60, 40), ("x", "y", "z"), xy))
+    three, found = np.arange(3), {(0, 1): [0, 1, 2], (0, 3): [0, 1, -1], (1, 3): [1, 0, -1]}
+    predictions = [
+        SetPrediction("Cup", f"Cup/{'ab?c'[p]}", f"Cup/{'ab?c'[q]}", "", three, three, np.array(match), three, 4, p, q,
+                      np.array([0, 1, -1]))
+        for (p, q), match in found.items()
+    ]  # fmt: skip
+    return Dataset("cups", {"Cup": ()}, {"Cup": tuple(images)}), predictions
+
+
+def test_broken_cycles_are_red_and_dashed_and_mended_jointly(triple: tuple[Dataset, list[SetPrediction]]) -> None:
+    figure = plotting.plot_cycle(*triple)
+    alone, joint = figure.axes
+    styles = [(to_hex(line.get_color()).upper(), line.is_dashed()) for line in match_lines(alone)]
+    assert sorted(styles) == sorted([(plotting.RIGHT, False)] + 6 * [(plotting.WRONG, True)])
+    assert [line.is_dashed() for line in match_lines(joint)] == 6 * [False]
+    assert alone.get_title() == "each pair alone: 7 matches, 5 right,\n6 in a broken cycle"
+    assert joint.get_title() == "jointly: 6 matches, 6 right,\nnone in a broken cycle"
+    data, predictions = triple
+    ends = {tuple(np.round(end, 6)) for line in match_lines(joint) for end in line.get_xydata()}
+    images = [image.xy[:2] + corner for image, corner in zip(data.test["Cup"], CORNERS, strict=True)]
+    assert ends == {tuple(np.round(point, 6)) for xy in images for point in xy}
+    assert most_repaired(predictions) == tuple(predictions)
+
+
+def test_a_cycle_needs_three_pairs_of_one_set_and_their_images(triple: tuple[Dataset, list[SetPrediction]]) -> None:
+    data, predictions = triple
+    with pytest.raises(ValueError, match=r"\('Cup', 4, 0, 1\).* are not the three pairs"):
+        plotting.plot_cycle(data, predictions[:2])
+    with pytest.raises(ValueError, match="are not the three pairs"):
+        plotting.plot_cycle(data, [*predictions[:2], replace(predictions[2], number=5)])
+    with pytest.raises(ValueError, match="Cup/a is no test image"):
+        plotting.plot_cycle(Dataset("cups", {"Cup": ()}, {"Cup": data.test["Cup"][1:]}), predictions)
 
 
 def test_files_are_byte_identical_and_undated(pair: KeypointPair, tmp_path: Path) -> None:
