@@ -34,6 +34,29 @@ def test_the_experiment_lies_over_the_budget() -> None:
     }
 
 
+def test_a_budget_may_set_something_for_one_filter_only(tmp_path: Path) -> None:
+    """Below the experiment and the command line, above the rest of the budget."""
+    shutil.copytree(CONFIG, tmp_path / "config")
+    budget = tmp_path / "config/budgets/smoke.yaml"
+    content = yaml.safe_load(budget.read_text())
+    content["filters"] = {"all": {"data": {"hidden_keypoints": 0.3}, "optimiser": {"epochs": 7, "batch_size": 5}}}
+    budget.write_text(yaml.safe_dump(content))
+    plain = load_run("bbgm", "smoke", 0, tmp_path / "config")
+    assert plain == load_run("bbgm", "smoke", 0, tmp_path / "config", protocol={"filter": "intersection"})
+    assert (plain.data.hidden_keypoints, plain.optimiser.epochs) == (0, 2)
+    run = load_run("bbgm_untrained", "smoke", 0, tmp_path / "config", protocol={"filter": "all"})
+    assert (run.data.hidden_keypoints, run.optimiser.epochs, run.optimiser.batch_size) == (0.3, 0, 5)
+    assert run.data.demo_images_per_class == plain.data.demo_images_per_class
+    assert run.folder == Path("smoke", "willow", "all", "bbgm_untrained", "seed0")
+    other = {"protocol": {"filter": "all"}, "optimiser": {"batch_size": 6}}
+    assert load_run("bbgm", "smoke", 0, tmp_path / "config", **other).optimiser.batch_size == 6
+    budget.write_text(yaml.safe_dump(content | {"filters": {"inclusion": {}}}))
+    with pytest.raises(
+        ValueError, match=r"smoke\.yaml sets filters\.inclusion, which is not one of \['intersection', 'all'"
+    ):
+        load_run("bbgm", "smoke", 0, tmp_path / "config")
+
+
 def test_the_willow_budget_is_the_papers_protocol() -> None:
     """Two epochs of 100 iterations of 8 pairs, halved after one; lambda 80, margin 1 (paper Sec. 4)."""
     config = load_run("bbgm", "willow", 0)
