@@ -112,7 +112,7 @@ fuzz: setup ## fuzz solve and solve_multi (needs clang), then read_dd, for FUZZ_
 	@python solver_src/tests/fuzz_read_dd.py $(FUZZ_SECONDS) $(FUZZ)/read_dd
 
 willow: setup ## five seeds on the real Willow images, their table and figures; needs BBGM_DATA and BBGM_WEIGHTS
-	@echo "== Willow: five seeds, the table, figures and notebooks: about 10 minutes on 2 cores"
+	@echo "== Willow: five seeds, the table, figures and notebooks: about 20 minutes on 2 cores"
 	@$(SNAKEMAKE) --cores all --config budget=willow
 
 lab: setup ## open the notebooks in JupyterLab

@@ -53,6 +53,7 @@ def error_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (["train", "--sed", "1"], "unrecognized arguments: --sed 1"),
         (["train", "--method", "sgd"], "'sgd' is not one of ['bbgm', 'bbgm_untrained'"),
         (["train", "--budget", "huge"], "'huge' is not one of ['demo'"),
+        (["train", "--filter", "every"], "protocol.filter: Input should be 'intersection' or 'all' (given: 'every')"),
         (["train", "--seed", "-1"], "seed: Input should be greater than or equal to 0 (given: -1)"),
         (["evaluate", "nowhere"], "nowhere is not the folder of a finished run: it does not exist"),
         (["match", "nowhere", "a", "b"], "it does not exist"),
