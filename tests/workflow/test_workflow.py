@@ -60,7 +60,7 @@ def test_every_budget_has_a_plan(checkout: Path, budget: str) -> None:
     plan = succeed(checkout, "--dry-run", "--config", f"budget={budget}")
     assert "train_run" in plan
     assert f"results/{budget}/tables/Willow.csv" in plan
-    # Willow annotates all keypoints: without a filter the paper's protocol is the same, and some are left out elsewhere.
+    # Willow annotates all keypoints: in the paper's protocol for it, no filter changes anything.
     assert (f"results/{budget}/tables/unfiltered.csv" in plan) == (budget != "paper")
     assert (f"results/{budget}/willow/all/bbgm/seed0/run.ipynb" in plan) == (budget != "paper")
 
