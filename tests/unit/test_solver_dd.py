@@ -1,6 +1,7 @@
 """read_dd and write_dd."""
 
 import lzma
+import os
 from pathlib import Path
 from typing import Any
 
@@ -101,3 +102,46 @@ def test_wrong_key_is_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"key \(1, 0\)"):
         gm.write_dd(tmp_path / "a.dd", {(1, 0): random_problem(np.random.default_rng(0), 2, 2)})
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("gm 0 1\ngm 0 2\np 1 1 0 0\n", "two 'gm' lines"),
+        ("gm 0 1\np 1 1 0 0\ngm 0 2\n", "no 'p' line after the last 'gm' line"),
+        ("gm 0 1\np 2 2 0 0\ngm 1 2\np 3 3 0 0\n", "graph 1 has 2 nodes"),
+    ],
+)
+def test_broken_files_of_several_graphs_are_named(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "broken.dd"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=rf"broken\.dd.*{message}"):
+        gm.read_dd(path)
+
+
+def test_only_what_can_be_read_is_written(tmp_path: Path) -> None:
+    small, large = (random_problem(np.random.default_rng(0), n, n) for n in (2, 3))
+    for problem, message in (
+        ({(0.5, 1): small}, "0.5"),
+        ({("a", "b"): small}, "'a'"),
+        ({(0, 2**31): small}, "2147483648"),
+        ({(0, 1): small, (1, 2): large}, "graph 1 has 2 nodes"),
+        ([small], "list"),
+        (None, "NoneType"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=message):
+            gm.write_dd(tmp_path / "a.dd", problem)  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())
+
+
+def test_pipes_and_folders_are_not_replaced(tmp_path: Path) -> None:
+    problem = random_problem(np.random.default_rng(0), 2, 2)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ValueError, match="pipe is not a file"):
+        gm.write_dd(tmp_path / "pipe", problem)
+    assert (tmp_path / "pipe").is_fifo()
+    with pytest.raises(ValueError, match="is not a file"):
+        gm.write_dd(tmp_path, problem)
+    with pytest.raises(FileNotFoundError, match=r"none is not a folder.*a\.dd"):
+        gm.write_dd(tmp_path / "none" / "a.dd", problem)
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]

@@ -119,3 +119,12 @@ def test_costs_of_staying_unmatched() -> None:
         for coupled in (True, False):
             expected = gm.relaxation_bound(free, coupled=coupled) + idle1.sum() + idle2.sum()
             assert gm.relaxation_bound(paid, coupled=coupled) == pytest.approx(expected, abs=EPS)
+
+
+def test_what_is_no_problem_or_no_number_is_named() -> None:
+    with pytest.raises(TypeError, match="problem is a NoneType"):
+        gm.relaxation_bound(None)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="share is 'half'"):
+        gm.relaxation_bound(random_problem(np.random.default_rng(0), 2, 2), share="half")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="max_iterations is 2147483648, expected at most 2147483647"):
+        gm.solve(random_problem(np.random.default_rng(0), 2, 2), max_iterations=2**31)

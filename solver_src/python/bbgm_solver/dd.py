@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from bbgm_solver._core import Problem
+from bbgm_solver.multi import _check_key, _sizes
+from bbgm_solver.solving import _check_problem
 
 # Comments, and the coordinates that some files carry.
 _IGNORED = {"c", "i0", "i1", "n0", "n1"}
@@ -84,6 +86,7 @@ def read_dd(path: str | os.PathLike[str]) -> Problem | dict[tuple[int, int], Pro
     path = Path(path)
     blocks: list[tuple[tuple[int, int] | None, _Block]] = []
     key: tuple[int, int] | None = None
+    unused = False  # a 'gm' line that no 'p' line has followed yet
     number = 0
     try:
         for number, line in enumerate(_lines(path), 1):  # noqa: B007
@@ -96,7 +99,11 @@ def read_dd(path: str | os.PathLike[str]) -> Problem | dict[tuple[int, int], Pro
                 blocks[-1][1].add(words)
             elif words[0] == "p":
                 blocks.append((key, _Block(words)))
+                unused = False
             elif words[0] == "gm":
+                if unused:
+                    raise ValueError("two 'gm' lines without a 'p' line between them")
+                unused = True
                 _, first, second = words
                 key = _count(first), _count(second)
                 if key[0] >= key[1]:
@@ -111,6 +118,8 @@ def read_dd(path: str | os.PathLike[str]) -> Problem | dict[tuple[int, int], Pro
         raise ValueError(f"{path}: not a graph matching instance in .dd format ({error})") from error
     if not problems:
         raise ValueError(f"{path}: not a graph matching instance in .dd format (no 'p' line)")
+    if unused:
+        raise ValueError(f"{path}: no 'p' line after the last 'gm' line: it is incomplete, copy it again")
     if problems[0][0] is None:
         if len(problems) > 1:
             raise ValueError(f"{path}: several 'p' lines without 'gm p q' before each")
@@ -118,6 +127,10 @@ def read_dd(path: str | os.PathLike[str]) -> Problem | dict[tuple[int, int], Pro
     named = {key: problem for key, problem in problems if key is not None}
     if len(named) != len(problems):
         raise ValueError(f"{path}: a pair of graphs occurs twice")
+    try:
+        _sizes(named)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
     return named
 
 
@@ -139,26 +152,37 @@ def write_dd(path: str | os.PathLike[str], problem: Problem | Mapping[tuple[int,
         problem: a Problem, or a dict of Problems keyed (p, q) with p < q.
 
     Raises:
-        ValueError: a key that is not a pair p < q, no problem at all, or one with costs of unmatched nodes.
-        TypeError: a value that is not a Problem.
+        ValueError: a key that is not p < q, a graph with two numbers of nodes, no problem at all, one with costs of
+            unmatched nodes, or a path to something else than a file.
+        TypeError: a key that is not a pair of integers, or a value that is not a Problem.
+        FileNotFoundError: no such folder.
     """
     path = Path(path)
-    problems = {None: problem} if isinstance(problem, Problem) else dict(problem)
-    if not problems:
-        raise ValueError("there is no problem to write")
-    blocks: list[tuple[str, Problem]] = []
-    for key, single in problems.items():
-        if not isinstance(single, Problem):
-            raise TypeError(f"problem {key} is a {type(single).__name__}, expected a Problem")
-        if key is not None and not (isinstance(key, tuple) and len(key) == 2 and 0 <= key[0] < key[1]):
-            raise ValueError(f"key {key!r} of the problems is not a pair (p, q) of graphs with 0 <= p < q")
-        if single.unmatched1.any() or single.unmatched2.any():
-            raise ValueError(
-                "a .dd file has no place for unmatched1 and unmatched2: write the problem with the costs "
-                "costs[a] - unmatched1[i] - unmatched2[j] of each assignment a = (i, j) instead; its objectives are "
-                "lower by unmatched1.sum() + unmatched2.sum()"
-            )
-        blocks.append(("" if key is None else f"gm {key[0]} {key[1]}\n", single))
+    if not isinstance(problem, (Problem, Mapping)):
+        raise TypeError(f"problem is a {type(problem).__name__}, expected a Problem or a dict of Problems keyed (p, q)")
+    # The file takes the place of what is there: a folder, device or pipe must not go.
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path} is not a file: give the name of a file to write")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path.parent} is not a folder: make it, or write {path.name} elsewhere")
+    if isinstance(problem, Problem):
+        blocks = [("", problem)]
+    else:
+        named = {_check_key(key): single for key, single in problem.items()}
+        if not named:
+            raise ValueError("there is no problem to write")
+        for key, single in named.items():
+            _check_problem(f"problem {key}", single)
+            if key[1] >= 2**31:
+                raise ValueError(f"key {key} of the problems: a .dd file numbers graphs up to {2**31 - 1}")
+        _sizes(named)
+        blocks = [(f"gm {p} {q}\n", single) for (p, q), single in named.items()]
+    if any(single.unmatched1.any() or single.unmatched2.any() for _, single in blocks):
+        raise ValueError(
+            "a .dd file has no place for unmatched1 and unmatched2: write the problem with the costs "
+            "costs[a] - unmatched1[i] - unmatched2[j] of each assignment a = (i, j) instead; its objectives are "
+            "lower by unmatched1.sum() + unmatched2.sum()"
+        )
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     os.close(handle)
     try:

@@ -44,7 +44,8 @@ def _at_least(name: str, value: int, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise TypeError(f"{name} is {value!r}, expected an integer")
     if not least <= value < 2**31:
-        raise ValueError(f"{name} is {value}, expected {least} or more")
+        limit = f"{least} or more" if value < least else f"at most {2**31 - 1}"
+        raise ValueError(f"{name} is {value}, expected {limit}")
     return int(value)
 
 
