@@ -41,15 +41,21 @@ def atomic_path(path: Path) -> Iterator[Path]:
     The temporary name keeps the suffix of ``path`` (writers choose a format by it). Missing folders are made.
 
     Raises:
-        WriteError: the folder cannot be made or written to, or the disk is full. Nothing half-written is left.
+        WriteError: the folder cannot be made or written to, the disk is full, or ``path`` is a folder, device or pipe.
+            Nothing half-written is left.
     """
     path = Path(path)
     temporary = path.with_name(f".{path.stem}.{secrets.token_hex(4)}{SUFFIX}{path.suffix}")
     try:
+        # What is there is replaced: a folder, device or pipe must not go.
+        special = path.exists() and not path.is_file()
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.touch(exist_ok=False)
+        if not special:
+            temporary.touch(exist_ok=False)
     except OSError as error:
         raise write_error(error, path) from error
+    if special:
+        raise WriteError(errno.EINVAL, f"cannot write {path}: it is not a file; give the name of a file")
     try:
         yield temporary
         with temporary.open("rb") as file:

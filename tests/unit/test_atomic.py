@@ -108,3 +108,13 @@ def test_leftovers_of_killed_writers_are_removed(tmp_path: Path) -> None:
 def test_unknown_mode(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="mode 'a' is not"), atomic_write(tmp_path / "a", "a"):
         pass
+
+
+def test_pipes_and_folders_are_not_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for name in ("pipe", "folder"):
+        with pytest.raises(WriteError, match=f"{name}: it is not a file"), atomic_write(tmp_path / name):
+            pass
+    assert (tmp_path / "pipe").is_fifo()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "pipe"]
