@@ -205,6 +205,13 @@ def _keys(place: Sequence[int | str]) -> list[str]:
     return [field.alias or name for name, field in model.model_fields.items()]
 
 
+def _mapping(value: Any, name: str) -> Mapping[Any, Any]:
+    """A part of a configuration file, which may be left empty."""
+    if not isinstance(value, Mapping | None):
+        raise ValueError(f"{name} is {value!r}, expected a mapping of keys to values")
+    return value or {}
+
+
 def load_run(method: str, budget: str, seed: int, config_folder: Path | None = None, **overrides: Any) -> RunConfig:
     """The run of one experiment at one budget: ``budgets/<budget>.yaml`` overlaid by ``experiments/<method>.yaml``.
 
@@ -223,11 +230,14 @@ def load_run(method: str, budget: str, seed: int, config_folder: Path | None = N
     folder = config_folder or project_root() / "config"
     budget_file, method_file = folder / "budgets" / f"{budget}.yaml", folder / "experiments" / f"{method}.yaml"
     budget_content, method_content = read_yaml(budget_file), read_yaml(method_file)
-    filters = budget_content.pop("filters", None) or {}
-    if unknown := sorted(filters.keys() - set(FILTER_NAMES)):
+    filters = _mapping(budget_content.pop("filters", None), f"{budget_file.name}: filters")
+    if unknown := sorted(filters.keys() - set(FILTER_NAMES), key=str):
         raise ValueError(f"{budget_file.name} sets filters.{unknown[0]}, which is not one of {list(FILTER_NAMES)}")
-    chosen = overlay(overlay(budget_content, method_content), overrides).get("protocol") or {}
-    budget_content = overlay(budget_content, filters.get(chosen.get("filter", "intersection")) or {})
+    chosen = overlay(overlay(budget_content, method_content), overrides).get("protocol")
+    chosen_filter = chosen.get("filter", "intersection") if isinstance(chosen, Mapping) else "intersection"
+    if isinstance(chosen_filter, str):  # make_run refuses what else it may be
+        part = _mapping(filters.get(chosen_filter), f"{budget_file.name}: filters.{chosen_filter}")
+        budget_content = overlay(budget_content, part)
     content = overlay(budget_content, method_content)
     if fixed := sorted({"method", "budget", "seed"} & content.keys()):
         raise ValueError(

@@ -160,3 +160,18 @@ def test_broken_yaml(tmp_path: Path, text: bytes, message: str) -> None:
         read_yaml(tmp_path / "x.yaml")
     (tmp_path / "empty.yaml").touch()
     assert read_yaml(tmp_path / "empty.yaml") == {}
+
+
+@pytest.mark.parametrize("filters", [["all"], 3, {"all": 3}, {"all": ["protocol"]}, {1: {}, "none": {}}])
+def test_wrong_settings_by_filter_are_named(tmp_path: Path, filters: object) -> None:
+    shutil.copytree(CONFIG, tmp_path / "config")
+    budget = tmp_path / "config" / "budgets" / "smoke.yaml"
+    budget.write_text(yaml.safe_dump({**yaml.safe_load(budget.read_text()), "filters": filters}))
+    with pytest.raises(ValueError, match=r"smoke\.yaml.*filters"):
+        load_run("bbgm", "smoke", 0, tmp_path / "config", protocol={"filter": "all"})
+
+
+@pytest.mark.parametrize("protocol", [3, ["all"], {"filter": ["all"]}, {"filter": {}}])
+def test_a_wrong_protocol_is_named(protocol: object) -> None:
+    with pytest.raises(ValueError, match=r"protocol.*given"):
+        load_run("bbgm", "smoke", 0, protocol=protocol)
