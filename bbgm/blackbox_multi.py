@@ -78,9 +78,13 @@ def match_multi(
         v (n_p, n_q) and e (E_p, E_q) of each pair, 0 or 1, in the type of the costs.
 
     Raises:
-        ValueError: no pair, other keys in `quadratic` than in `unary`, no edges for a graph, lambda not positive, or
-            what `solve_jointly` refuses.
+        TypeError: one of the three is no mapping.
+        ValueError: costs that are not matrices, no pair, other keys in `quadratic` than in `unary`, no edges for a
+            graph, lambda not positive, or what `solve_jointly` refuses.
     """
+    for name, value in (("unary", unary), ("quadratic", quadratic), ("edges", edges)):
+        if not isinstance(value, Mapping):
+            raise TypeError(f"{name} is a {type(value).__name__}, expected a dict by pairs or numbers of graphs")
     if not unary or unary.keys() != quadratic.keys():
         raise ValueError(
             f"unary and quadratic need the same pairs of graphs, one at least, not {list(unary)} and {list(quadratic)}"
@@ -89,6 +93,10 @@ def match_multi(
         raise ValueError(
             f"edges has no entry for graph {missing[0]}, only {sorted(edges)}: give an array (E, 2) for each"
         )
+    for pair in unary:
+        for name, cost in (("unary", unary[pair]), ("quadratic", quadratic[pair])):
+            if cost.ndim != 2:
+                raise ValueError(f"{name}[{pair}] has shape {tuple(cost.shape)}, expected two dimensions")
     pairs = list(unary)
     ends = [(np.asarray(edges[p]), np.asarray(edges[q])) for p, q in pairs]
     solver = _as_solver(pairs, method)

@@ -280,3 +280,15 @@ def test_wrong_arguments_are_named():
     unary[0, 1][0, 0] = float("nan")
     with pytest.raises(ValueError, match="the network has diverged"):
         match_multi(unary, quadratic, edges, lambda_=1.0)
+
+
+def test_what_is_no_mapping_or_no_matrix_is_named():
+    edges = np.array([[0, 1], [1, 0]])
+    unary, quadratic = {(0, 1): torch.zeros(2, 2)}, {(0, 1): torch.zeros(2, 2)}
+    with pytest.raises(TypeError, match="edges is a list"):
+        match_multi(unary, quadratic, [edges, edges], lambda_=1.0)
+    with pytest.raises(TypeError, match="unary is a Tensor"):
+        match_multi(unary[0, 1], quadratic, {0: edges, 1: edges}, lambda_=1.0)
+    for wrong in (torch.zeros(2), torch.zeros(1, 2, 2)):
+        with pytest.raises(ValueError, match=r"unary\[\(0, 1\)\] has shape"):
+            match_multi({(0, 1): wrong}, quadratic, {0: edges, 1: edges}, lambda_=1.0)
