@@ -46,13 +46,18 @@ def shift_of(path: Path, problem: gm.Problem) -> float:
     vertex costs.
     """
     if path.parent.name == "qaplib":
-        return -float(problem.costs.max())
+        return -float(problem.costs.max()) if problem.n_assignments else 0.0
     if "_full.dd" not in path.name:
         return 0.0
-    plain = gm.read_dd(path.with_name(path.name.replace("_full.dd", ".dd")))
+    beside = path.with_name(path.name.replace("_full.dd", ".dd"))
+    if not beside.is_file():
+        raise FileNotFoundError(f"{path} stands for {beside}, which is missing: put it there, or rename {path.name}")
+    plain = gm.read_dd(beside)
     if not isinstance(plain, gm.Problem):
         raise ValueError(f"{path} has several graphs beside it, expected one pair")
-    return float(np.mean(plain.costs - problem.costs))
+    if not np.array_equal(plain.assignments, problem.assignments):
+        raise ValueError(f"{path} and the file it stands for allow other matches: it must be that file, shifted")
+    return float(np.mean(plain.costs - problem.costs)) if problem.n_assignments else 0.0
 
 
 def shift_free_gap(folder: Path, record: Record) -> float:

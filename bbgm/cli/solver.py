@@ -78,6 +78,20 @@ def _solve(options: argparse.Namespace) -> None:
             print(f"{key:<14}{value}")
 
 
+def _check_targets(options: argparse.Namespace) -> None:
+    """Files that cannot be written are told of before the measurement, not after it."""
+    from bbgm.published import read_solvers
+
+    for name in ("json", "families"):
+        path = getattr(options, name)
+        if path is not None and path.exists() and not path.is_file():
+            raise ValueError(f"--{name} {path} is not a file: give the name of a file to write")
+    if options.families and options.json and options.families.absolute() == options.json.absolute():
+        raise ValueError(f"--json and --families are both {options.json}: give two files")
+    if options.families and options.families.exists():
+        read_solvers(options.families)
+
+
 def _bench(options: argparse.Namespace) -> None:
     from bbgm.bench import bench_solver, report
     from bbgm.progress import progress
@@ -85,6 +99,7 @@ def _bench(options: argparse.Namespace) -> None:
 
     if options.repeats < 1:
         raise ValueError(f"--repeats is {options.repeats}, expected 1 or more")
+    _check_targets(options)
     with _ended_by_ctrl_c(options.method):
         records = bench_solver(
             options.folder,

@@ -97,9 +97,12 @@ def read_solvers(path: Path) -> pd.DataFrame:
     known.
 
     Raises:
-        ValueError: other columns.
+        ValueError: no such table; names the file.
     """
-    frame = pd.read_csv(path, comment="#", keep_default_na=False, na_values=[""])
+    try:
+        frame = pd.read_csv(path, comment="#", keep_default_na=False, na_values=[""])
+    except ValueError as error:
+        raise ValueError(f"{path} is no table of solvers: {error}") from error
     if list(frame.columns) != list(SOLVER_COLUMNS):
         raise ValueError(f"{path} has the columns {list(frame.columns)}, expected {list(SOLVER_COLUMNS)}")
     return frame.astype(SOLVER_COLUMNS)

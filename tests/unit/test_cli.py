@@ -298,3 +298,22 @@ def test_solve_and_bench(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> 
     assert "--repeats is 0" in error_of(capsys, "bench", "solver", str(folder), "--repeats", "0")
     (folder / "one.dd").write_text("p 2 2 4 1\na 0 zero 0 -1.0\n")
     assert "one.dd" in error_of(capsys, "solve", str(folder / "one.dd"))
+
+
+def test_bench_refuses_its_targets_before_it_measures(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    gm.write_dd(tmp_path / "a.dd", gm.Problem(-np.ones((2, 2)), [], [], np.zeros((0, 0))))
+    other = tmp_path / "other.csv"
+    other.write_text("a,b\n1,2\n")
+    new = str(tmp_path / "new")
+    for arguments, message in (
+        (["--families", str(other)], "has the columns"),
+        (["--families", str(tmp_path)], "is not a file"),
+        (["--json", str(tmp_path)], "is not a file"),
+        (["--json", new, "--families", new], "give two files"),
+    ):
+        assert main(["bench", "solver", str(tmp_path), *arguments]) == 2
+        output = capsys.readouterr()
+        assert message in output.err
+        assert not output.out
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.dd", "other.csv"]
+    assert other.read_text() == "a,b\n1,2\n"
