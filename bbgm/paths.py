@@ -51,8 +51,15 @@ def cache_root() -> Path:
 
 
 def instances_root() -> Path | None:
-    """Folder of graph matching instances with their best known values: ``BBGM_INSTANCES``, None where it is not set."""
-    return _variable("BBGM_INSTANCES")
+    """Folder of graph matching instances with their best known values: ``BBGM_INSTANCES``, None where it is not set.
+
+    Raises:
+        ValueError: no such folder.
+    """
+    folder = _variable("BBGM_INSTANCES")
+    if folder is not None and not folder.is_dir():
+        raise ValueError(f"BBGM_INSTANCES is {str(folder)!r}: no such folder; correct it, or unset it to do without")
+    return folder
 
 
 def results_root() -> Path:

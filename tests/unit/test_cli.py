@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from bbgm.cli import main
+from bbgm.paths import instances_root
 from bbgm.results import FILES, load
 
 
@@ -134,6 +135,14 @@ def test_a_root_that_is_no_checkout(
 ) -> None:
     monkeypatch.setenv("BBGM_ROOT", str(tmp_path))
     assert f"no Snakefile in {tmp_path}: BBGM_ROOT is not the checkout's folder" in error_of(capsys, "train")
+
+
+def test_a_folder_of_instances_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("BBGM_INSTANCES", str(tmp_path))
+    assert instances_root() == tmp_path
+    monkeypatch.setenv("BBGM_INSTANCES", str(tmp_path / "gone"))
+    with pytest.raises(ValueError, match="BBGM_INSTANCES is .*gone'.*unset it"):
+        instances_root()
 
 
 def test_missing_images(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
