@@ -141,7 +141,7 @@ def test_a_folder_of_instances_that_is_not_there(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("BBGM_INSTANCES", str(tmp_path))
     assert instances_root() == tmp_path
     monkeypatch.setenv("BBGM_INSTANCES", str(tmp_path / "gone"))
-    with pytest.raises(ValueError, match="BBGM_INSTANCES is .*gone'.*unset it"):
+    with pytest.raises(ValueError, match=r"BBGM_INSTANCES is .*gone'.*unset it"):
         instances_root()
 
 
