@@ -144,7 +144,7 @@ def report(records: list[Record]) -> str:
     for family in sorted({str(Path(r["file"]).parent) for r in records}):
         rows = [r for r in records if str(Path(r["file"]).parent) == family]
         gaps = [r["gap_percent"] for r in rows if r["gap_percent"] is not None]
-        gap = f"{sum(gaps) / len(gaps):.4f}" if gaps else "-"
+        gap = f"{round(sum(gaps) / len(gaps), 4) + 0.0:.4f}" if gaps else "-"
         hits = sum(g <= HIT_PERCENT for g in gaps) if gaps else "-"
         proofs = sum(r["optimal"] for r in rows)
         ms = sum(r["ms"] for r in rows) / len(rows)

@@ -1,5 +1,6 @@
 """A finished table, as data, CSV, LaTeX, HTML and plain text. The same table always gives the same bytes."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
@@ -131,4 +132,4 @@ def _tex(text: str) -> str:
         text = text.replace(plain, command)
     # Typographic signs: plus-minus, and a minus sign that is one.
     text = text.replace("±", r"$\pm$").replace("*", "$^*$")
-    return f"${text}$" if text[:1] in "+-" and text[1:2].isdigit() else text
+    return re.sub(r"^[+-]\d[\d.]*", r"$\g<0>$", text)

@@ -147,6 +147,7 @@ SPECS: dict[str, TableSpec] = {
                 "BB-GM-Multi solves all pairs of a set of images jointly, with cycle consistency, BB-GM each alone, "
                 "for the same networks and pairs. pairs=first: the first pair of each set only, as the authors' code "
                 "scores it; pairs=all: every pair.",
+                "The published rows are of Pascal VOC. Unmatched (%): keypoints of both images without a partner.",
             ),
         ),
     )

@@ -12,6 +12,7 @@ import pytest
 
 from bbgm import results, tables
 from bbgm.config import make_run
+from bbgm.tables.render import _tex
 
 ACCURACY = {
     0: {"Car": 0.974, "Duck": 0.912, "Face": 1.0, "Motorbike": 0.992, "Winebottle": 0.992},
@@ -238,6 +239,22 @@ def test_latex_is_balanced_and_escaped(tree: Path) -> None:
         assert f"\\{name}" in tex
     assert tex.count("{") == tex.count("}")
     assert tex.isascii()
+
+
+@pytest.mark.parametrize(
+    ("text", "latex"),
+    [
+        ("-3.0 ± 3.5", r"$-3.0$ $\pm$ 3.5"),
+        ("+0.5", "$+0.5$"),
+        ("61.4 ± 1.0", r"61.4 $\pm$ 1.0"),
+        ("-", "-"),
+        ("DGMC*", "DGMC$^*$"),
+        ("5 % of $1", r"5 \% of \$1"),
+    ],
+)
+def test_latex_of_a_cell(text: str, latex: str) -> None:
+    """Mathematics is never within mathematics."""
+    assert _tex(text) == latex
 
 
 def test_html_is_deterministic_and_escaped(tree: Path) -> None:
