@@ -82,13 +82,16 @@ std::vector<Result> solve_batch(const std::vector<const Problem*>& problems, con
     std::unique_lock<std::mutex> guard(lock);
     while (!finished.wait_for(guard, std::chrono::milliseconds(20), [&] { return at_work == 0; })) {
       guard.unlock();
-      if (!stop && options.give_up && (*options.give_up)()) {
-        guard.lock();
-        if (!failure) failure = std::make_exception_ptr(Interrupted());
-        stop = true;
-        continue;
+      std::exception_ptr raised;  // not thrown from here: the threads must be joined
+      try {
+        if (!stop && options.give_up && (*options.give_up)()) raised = std::make_exception_ptr(Interrupted());
+      } catch (...) {
+        raised = std::current_exception();
       }
       guard.lock();
+      if (!raised) continue;
+      if (!failure) failure = raised;
+      stop = true;
     }
   }
   for (std::thread& t : pool) t.join();

@@ -20,10 +20,15 @@ auto without_gil(Work&& work) {
   const gm::GiveUp give_up = [&next, pause] {
     if (Clock::now() < next) return false;
     const py::gil_scoped_acquire acquire;
-    const py::object main = py::module_::import("threading").attr("main_thread")().attr("ident");
-    const bool here = main.cast<unsigned long>() == PyThread_get_thread_ident();
-    next = here ? Clock::now() + pause : Clock::time_point::max();
-    return here && PyErr_CheckSignals() != 0;
+    try {
+      const py::object main = py::module_::import("threading").attr("main_thread")().attr("ident");
+      const bool here = main.cast<unsigned long>() == PyThread_get_thread_ident();
+      next = here ? Clock::now() + pause : Clock::time_point::max();
+      return here && PyErr_CheckSignals() != 0;
+    } catch (py::error_already_set& error) {  // a handler ran, and raised, within the Python code above
+      error.restore();
+      return true;
+    }
   };
   try {
     const py::gil_scoped_release release;
