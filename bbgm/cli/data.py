@@ -1,18 +1,38 @@
-"""``bbgm data``: what data there are, and the demo data."""
+"""``bbgm data``: what data there are, their download, and the demo data."""
 
 import argparse
 import json
 from pathlib import Path
 from typing import Any
 
+NAMES = "voc, voc-keypoints, voc-split, willow, spair, vgg16_bn, vgg16_bn-timm, vgg16"
+"""The tables of data/registry.toml; not read from there, because ``bbgm --help`` is to be instant."""
+
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     """Add ``data``."""
-    parser = commands.add_parser("data", help="data sets: what is there, and the rendered demo data")
+    parser = commands.add_parser("data", help="data sets: what is there, downloads, and the rendered demo data")
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
 
-    status = actions.add_parser("status", help="what is there, what is missing and how to get it")
+    status = actions.add_parser(
+        "status",
+        help="what is there, what is missing and how to get it",
+        description="What is there, whether it is whole, and how to get what is not. Fails if something is broken.",
+    )
+    status.add_argument("names", nargs="*", metavar="NAME", help=f"these only, and fail if one is missing: {NAMES}")
+    status.add_argument("--check", action="store_true", help="compare the content of every file, too")
     status.set_defaults(command=_status)
+
+    download = actions.add_parser(
+        "download",
+        help="fetch data sets and weights; a broken download goes on where it ended",
+        description="Fetch data sets and weights from one of their mirrors, check and unpack them; prints where they "
+        "are. What is there already is not fetched again, a broken download goes on where it ended. An archive that "
+        "lies in the folder, put there by hand, is used instead of the network.",
+    )
+    download.add_argument("names", nargs="+", metavar="NAME", help=f"one or more of: {NAMES}")
+    download.add_argument("--to", type=Path, metavar="DIR", help="folder; default: BBGM_DATA, for weights BBGM_WEIGHTS")
+    download.set_defaults(command=_download)
 
     demo = actions.add_parser("demo", help="render the demo data; prints what they are, as JSON")
     demo.add_argument("--budget", default="demo", help="as many images as this budget wants (default %(default)s)")
@@ -25,7 +45,20 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
 def _status(options: argparse.Namespace) -> None:
     from bbgm.data.status import data_status
 
-    print(data_status())
+    report = data_status(options.names, options.check)
+    print(report.text, flush=True)
+    if report.problems:
+        raise ValueError("; ".join(report.problems))
+
+
+def _download(options: argparse.Namespace) -> None:
+    from bbgm.data.download import download
+    from bbgm.data.registry import find
+
+    for name in options.names:
+        find(name)  # a wrong name is told before the first gigabyte
+    for name in options.names:
+        print(download(name, options.to), flush=True)
 
 
 def _demo(options: argparse.Namespace) -> None:

@@ -1,57 +1,125 @@
 """What is there: the report of ``bbgm data status``, data and backbone weights."""
 
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from bbgm.data.demo import demo_root
-from bbgm.data.willow import FOLDER, KEYPOINT_NAMES, how_to_get
-from bbgm.paths import data_root, weights_root
+from bbgm.data.download import expected_checksum, fits
+from bbgm.data.integrity import changed_files, manifest_path, matching, missing_files, names_in
+from bbgm.data.registry import Item, find, registry
+from bbgm.data.willow import FOLDER, KEYPOINT_NAMES
+from bbgm.paths import weights_root
 
 
-def data_status(demo_seed: int = 0, demo_images_per_class: int = 40) -> str:
-    """A text report: for each data set where it is expected, whether it is there, counts, size, licence, citation.
+@dataclass(frozen=True)
+class Report:
+    """``text`` for people; ``problems``: what is broken, or missing although it was asked for, one line each."""
+
+    text: str
+    problems: tuple[str, ...]
+
+
+def data_status(
+    names: Sequence[str] = (), check: bool = False, demo_seed: int = 0, demo_images_per_class: int = 40
+) -> Report:
+    """For each data set and each file of weights: where it is expected, whether it is there and whole, size, licence.
 
     Args:
+        names: of ``registry.toml``; if any, these only, and it is a problem if one is missing.
+        check: compare the content of every file with its manifest or checksum, too.
         demo_seed, demo_images_per_class: which demo data to look for.
+
+    Raises:
+        ValueError: an unknown name.
     """
-    demo = demo_root(demo_seed, demo_images_per_class) / FOLDER
-    willow = data_root() / FOLDER
-    lines = [
-        "demo data (rendered counterpart of Willow ObjectClass)",
-        *_describe(demo),
-        "  licence   that of this software (MIT)",
-        *([] if demo.is_dir() else ["  remedy    none needed: made on first use, or by `bbgm data demo`"]),
-        "",
-        "Willow ObjectClass",
-        *_describe(willow),
-        "  licence   none stated; research use",
-        "  citation  M. Cho, K. Alahari, J. Ponce: Learning Graphs to Match, ICCV 2013",
-        *([] if willow.is_dir() else [f"  remedy    {how_to_get(willow)}"]),
-        "",
-        "backbone weights (BBGM_WEIGHTS)",
-        *_describe_weights(weights_root()),
-    ]
-    return "\n".join(lines)
+    items = [find(name) for name in names] or list(registry().values())
+    blocks = [] if names else [_describe_demo(demo_root(demo_seed, demo_images_per_class) / FOLDER)]
+    problems = []
+    for item in items:
+        block, faults = _describe(item, check)
+        blocks.append(block)
+        there = (item.folder() / item.place).exists()
+        if there and faults:
+            problems.append(f"{item.title} in {item.folder() / item.place} is broken: {'; '.join(faults)}")
+        elif names and not there:
+            problems.append(f"{item.title} is missing: 'bbgm data download {item.name}'")
+    if not names:
+        blocks.append(_describe_weights(weights_root()))
+    return Report("\n\n".join("\n".join(block) for block in blocks), tuple(problems))
 
 
-def _describe(tree: Path) -> list[str]:
-    lines = [f"  expected  {tree}", f"  status    {'found' if tree.is_dir() else 'missing'}"]
-    if not tree.is_dir():
-        return lines
+def _describe(item: Item, check: bool) -> tuple[list[str], list[str]]:
+    """The lines about one item, and what is wrong with it."""
+    place = item.folder() / item.place
+    faults: list[str] = []
+    lines = [f"{item.title} ({item.name})", f"  expected  {place}"]
+    if not place.exists():
+        lines += ["  status    missing"]
+    elif item.inside:
+        names = names_in(place)
+        faults = [*missing_files(item, names), *changed_files(item, place, thorough=check)]
+        lines += [_verdict(faults), *_counts(item, place, names), *_size(place)]
+        if check and not (item.manifest or manifest_path(place).is_file()):
+            lines += ["  check     files are counted only: there is no manifest, because it was not downloaded by bbgm"]
+    else:
+        checksum = expected_checksum(item, place)
+        faults = [f"its checksum is not {checksum}"] if check and checksum and not fits(place, checksum) else []
+        lines += [_verdict(faults), *_size(place)]
+    lines += [f"  licence   {item.licence}", f"  citation  {item.citation}"]
+    if faults:
+        lines += [f"  remedy    move it away, then 'bbgm data download {item.name}'"]
+    elif not place.exists():
+        lines += [f"  remedy    'bbgm data download {item.name}'" + (f" ({item.about})" if item.about else "")]
+        lines += [f"  by hand   {item.by_hand()}"]
+        lines += [f"  from      {url}" for url in item.mirrors]
+    return lines, faults
+
+
+def _verdict(faults: list[str]) -> str:
+    return f"  status    found, but broken: {'; '.join(faults)}" if faults else "  status    found"
+
+
+def _counts(item: Item, place: Path, names: Collection[str]) -> list[str]:
+    if item.place == FOLDER:
+        return [_count_pairs(place)]
+    counts = (f"{len(found)} {pattern}" for pattern, found in matching(item, names).items())
+    return [f"  files     {', '.join(counts)}"]
+
+
+def _count_pairs(tree: Path) -> str:
     counts = []
     for cls in KEYPOINT_NAMES:
         images, annotations = ({file.stem for file in (tree / cls).glob(f"*.{end}")} for end in ("png", "mat"))
         lonely = len(images ^ annotations)
         counts.append(f"{cls} {len(images & annotations)}" + (f" (+ {lonely} without partner)" if lonely else ""))
-    size = sum(file.stat().st_size for file in tree.rglob("*") if file.is_file())
-    return [*lines, f"  images    {', '.join(counts)}", f"  size      {size / 1e6:.1f} MB"]
+    return f"  images    {', '.join(counts)}"
+
+
+def _size(place: Path) -> list[str]:
+    files = [place] if place.is_file() else [file for file in place.rglob("*") if file.is_file()]
+    return [f"  size      {sum(file.stat().st_size for file in files) / 1e6:.1f} MB"]
+
+
+def _describe_demo(tree: Path) -> list[str]:
+    found = tree.is_dir()
+    return [
+        "demo data (rendered counterpart of Willow ObjectClass)",
+        f"  expected  {tree}",
+        f"  status    {'found' if found else 'missing'}",
+        *([_count_pairs(tree), *_size(tree)] if found else []),
+        "  licence   that of this software (MIT)",
+        *([] if found else ["  remedy    none needed: made on first use, or by `bbgm data demo`"]),
+    ]
 
 
 def _describe_weights(folder: Path) -> list[str]:
     files = [file for file in sorted(folder.glob("*")) if file.suffix in (".safetensors", ".pth")]
-    lines = [f"  expected  {folder}", f"  status    {'found' if files else 'missing'}"]
+    lines = [
+        "backbone weights (BBGM_WEIGHTS)",
+        f"  expected  {folder}",
+        f"  status    {'found' if files else 'missing'}",
+    ]
     if not files:
-        return [
-            *lines,
-            "  remedy    a file that network.weights names, or 'imagenet' there: torchvision's",
-        ]
+        return [*lines, "  remedy    a file that network.weights names, or 'imagenet' there: torchvision's"]
     return [*lines, *(f"  file      {file.name}, {file.stat().st_size / 1e6:.1f} MB" for file in files)]

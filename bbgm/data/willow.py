@@ -11,15 +11,13 @@ from typing import Literal
 
 import numpy as np
 
+from bbgm.data.integrity import published_names
 from bbgm.data.keypoints import FRAME, KeypointImage, image_size
 from bbgm.data.matfile import read_mat
+from bbgm.data.registry import find
 
 FOLDER = "WILLOW-ObjectClass"
 N_KEYPOINTS = 10
-SOURCES = (
-    "https://www.di.ens.fr/willow/research/graphlearning/WILLOW-ObjectClass_dataset.zip",
-    "https://huggingface.co/heatingma/pygmtools/resolve/main/WILLOW-ObjectClass_dataset.zip",
-)
 
 # The data set does not name its points; these names were given after looking at the pictures.
 # Left and right are those of the picture.
@@ -76,10 +74,12 @@ ERRATA: tuple[Erratum, ...] = (
 
 def how_to_get(root: Path) -> str:
     """What a user without the data set does: where it goes, its size, where it is from."""
+    item = find("willow")
     return (
         f"Willow ObjectClass is expected in {root} as {{{','.join(KEYPOINT_NAMES)}}}/*.png with a .mat beside each "
-        f"(610 files, 68 MB). Unpack the zip file of {SOURCES[0]} (mirror: {SOURCES[1]}) there, "
-        f"or set BBGM_DATA to the folder that contains {FOLDER}/. The demo data (data.source: demo) need no download."
+        f"(610 files, 68 MB): give 'bbgm data download willow', or set BBGM_DATA to the folder that has {FOLDER}/. "
+        f"By hand: fetch {' or '.join(item.mirrors)}, {item.by_hand(root.parent)}. "
+        "The demo data (data.source: demo) need no download."
     )
 
 
@@ -140,7 +140,25 @@ def _file_names(root: Path, cls: str) -> list[str]:
             f"{folder / lost} is missing ({len(lonely)} of {len(annotations | pictures)} names there lack a file): "
             "every image needs its annotation and the reverse, or the split changes; copy the class folder again"
         )
+    _check_published(folder, annotations)
     return sorted(annotations)
+
+
+def _check_published(folder: Path, found: set[str]) -> None:
+    """A lost or an added image would change the published split, and with it every number, without a word.
+
+    A class without any name of the published one is somebody's own, or the demo data, and is taken as it is.
+    """
+    published = published_names("willow.csv", folder.name)
+    if not found & published:
+        return
+    for names, what in ((published - found, "lacks"), (found - published, "has, in addition,")):
+        if names:
+            raise FileNotFoundError(
+                f"{folder} {what} {len(names)} image(s), e.g. {min(names)}: that is not the published class of "
+                f"{len(published)}, and the split would be another one. Move {folder.parent} away and give "
+                "'bbgm data download willow', or keep own images in a class of their own names only"
+            )
 
 
 def _read_image(root: Path, cls: str, stem: str, names: tuple[str, ...], erratum: Erratum | None) -> KeypointImage:

@@ -79,7 +79,7 @@ def test_debug_shows_the_traceback() -> None:
 def test_errors_of_torch_are_one_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    def fail() -> str:
+    def fail(*_options: object) -> None:
         raise error
 
     monkeypatch.setattr("bbgm.data.status.data_status", fail)
@@ -88,7 +88,7 @@ def test_errors_of_torch_are_one_line(
 
 @pytest.mark.parametrize("place", ["bbgm.cli.make_parser", "bbgm.data.status.data_status"])
 def test_interrupted(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, place: str) -> None:
-    def interrupt() -> None:
+    def interrupt(*_options: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(place, interrupt)

@@ -35,6 +35,11 @@ def start(folder: Path, seed: int, images: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-c", MAKE.format(seed, images), str(folder)])
 
 
+def status() -> str:
+    """The report, about the small demo data."""
+    return data_status(demo_seed=SEED, demo_images_per_class=IMAGES).text
+
+
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small demo tree, made once."""
@@ -144,14 +149,14 @@ def test_open_dataset_makes_it_on_first_use(demo: Path, tmp_path: Path, monkeypa
     data = DataConfig(source="demo", demo_seed=SEED, demo_images_per_class=IMAGES, classes=("Duck", "Car"))
     root = demo_root(SEED, IMAGES)
     assert root.is_relative_to(tmp_path)
-    assert "missing" in data_status(SEED, IMAGES).split("Willow ObjectClass\n")[0]
+    assert "missing" in status().split("Willow ObjectClass\n")[0]
     root.parent.mkdir(parents=True)
     demo.parent.rename(root)  # as if made here; moved back below
     try:
         dataset = open_dataset(data, ProtocolConfig(train_per_class=2))
         assert dataset.classes == ("Duck", "Car")
         assert len(dataset.images("Duck", "train")) == len(dataset.images("Duck", "test")) == 2
-        report = data_status(SEED, IMAGES)
+        report = status()
         assert f"Car {IMAGES}, Duck {IMAGES}" in report
         assert "MIT" in report
     finally:
@@ -160,12 +165,12 @@ def test_open_dataset_makes_it_on_first_use(demo: Path, tmp_path: Path, monkeypa
 
 def test_status_of_the_real_data(willow_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("BBGM_DATA", str(willow_folder.parent))
-    report = data_status()
+    report = data_status().text
     assert "Car 40, Duck 50, Face 109, Motorbike 40, Winebottle 66" in report
     assert "ICCV 2013" in report
     monkeypatch.setenv("BBGM_DATA", str(tmp_path))
-    assert f"expected  {tmp_path / FOLDER}" in data_status()
-    assert "https://" in data_status()
+    assert f"expected  {tmp_path / FOLDER}" in data_status().text
+    assert "https://" in data_status().text
 
 
 def test_mat_bytes_carry_the_points_and_no_date(tmp_path: Path) -> None:
@@ -178,6 +183,6 @@ def test_mat_bytes_carry_the_points_and_no_date(tmp_path: Path) -> None:
 
 def test_status_names_the_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BBGM_WEIGHTS", str(tmp_path))
-    assert "missing" in data_status(SEED, IMAGES).split("backbone weights")[1]
+    assert "missing" in status().split("backbone weights")[1]
     (tmp_path / "mine.safetensors").write_bytes(bytes(1_500_000))
-    assert "mine.safetensors, 1.5 MB" in data_status(SEED, IMAGES).split("backbone weights")[1]
+    assert "mine.safetensors, 1.5 MB" in status().split("backbone weights")[1]

@@ -1,0 +1,70 @@
+"""The data sets and weights that can be downloaded: ``registry.toml``, whose head explains every key."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from bbgm.paths import data_root, weights_root
+
+ROOTS = {"BBGM_DATA": data_root, "BBGM_WEIGHTS": weights_root}
+
+
+@dataclass(frozen=True)
+class Item:
+    """One thing to download; the attributes are the keys of ``registry.toml``, and ``name`` that of the table."""
+
+    name: str
+    title: str
+    root: str
+    place: str
+    archive: str
+    mirrors: tuple[str, ...]
+    limit_mb: int
+    licence: str
+    citation: str
+    inside: str = ""
+    size: int | None = None
+    about: str = ""
+    checksum: str = ""
+    at_least: Mapping[str, int] = field(default_factory=dict)
+    manifest: str = ""
+
+    def folder(self) -> Path:
+        """Where ``place`` is looked for: the folder that ``root`` names."""
+        return ROOTS[self.root]()
+
+    @property
+    def limit(self) -> int:
+        """Bytes."""
+        return self.limit_mb * 1_000_000
+
+    def by_hand(self, folder: Path | None = None) -> str:
+        """What to do with a file that was fetched elsewhere."""
+        folder = folder or self.folder()
+        if not self.inside:
+            return f"save {self.archive} as {folder / self.place}"
+        return (
+            f"put {self.archive} into {folder} and give the same command, which then needs no network; or unpack its "
+            f"folder {self.inside} as {folder / self.place}"
+        )
+
+
+@cache
+def registry() -> dict[str, Item]:
+    """Every item, by name, in the order of the file."""
+    with (Path(__file__).parent / "registry.toml").open("rb") as file:
+        tables = tomllib.load(file)
+    return {name: Item(**{**table, "name": name, "mirrors": tuple(table["mirrors"])}) for name, table in tables.items()}
+
+
+def find(name: str) -> Item:
+    """The item of a name.
+
+    Raises:
+        ValueError: there is none.
+    """
+    if name not in registry():
+        raise ValueError(f"{name!r} is not one of {list(registry())}: these can be downloaded")
+    return registry()[name]
