@@ -86,10 +86,14 @@ def _read_all(path: Path, inside: str, limit: int, folder: Path | None) -> Manif
                     f"{path.name} would unpack to more than {limit / 1e6:.0f} MB or {MAX_FILES} files: no such data set"
                 )
             tops.add(parts[0] if parts else ".")
-            if member.kind == "file" and parts[: len(prefix)] == prefix and len(parts) > len(prefix):
-                below = parts[len(prefix) :]
-                target = None if folder is None else folder.joinpath(*below)
-                manifest["/".join(below)] = _copy(path, member, target)
+            if member.kind != "file":
+                continue
+            wanted = parts[: len(prefix)] == prefix and len(parts) > len(prefix)
+            below = parts[len(prefix) :]
+            target = folder.joinpath(*below) if wanted and folder is not None else None
+            state = _copy(path, member, target)  # what is not wanted is read, too: is the archive whole?
+            if wanted:
+                manifest["/".join(below)] = state
     if not manifest:
         raise ArchiveError(f"{path.name} has no files in a folder {inside or '.'!r}, only {sorted(tops)[:5]}")
     return manifest
@@ -166,6 +170,14 @@ def _tar_members(path: Path) -> MemberIterator:
                 kind = "file" if info.isreg() else "folder"
             size = info.size if kind == "file" else 0
             yield Member(info.name, size, kind, info.linkname, partial(archive.extractfile, info))
+        # tarfile takes a broken header for the end, and does not read on to the checksum of a compressed file.
+        stream = archive.fileobj
+        assert stream is not None
+        stream.seek(archive.offset)
+        if any(stream.read(tarfile.BLOCKSIZE)):
+            raise tarfile.ReadError("a header is broken")
+        while stream.read(CHUNK):
+            pass
 
 
 def _zip_members(path: Path) -> MemberIterator:
