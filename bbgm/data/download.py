@@ -20,8 +20,8 @@ from bbgm.data.integrity import (
     file_state,
     manifest_path,
     missing_files,
-    names_in,
     packaged_manifest,
+    sizes_in,
     write_manifest,
 )
 from bbgm.data.registry import Item, find
@@ -58,7 +58,7 @@ def download(name: str, to: Path | None = None) -> Path:
     """
     item = find(name)
     folder = to.expanduser().resolve() if to is not None else item.folder()
-    place = folder / item.place
+    place = item.locate(folder)
     if _is_there(item, place):
         return place
     work = folder / ".download" / item.name
@@ -97,7 +97,8 @@ def _is_there(item: Item, place: Path) -> bool:
     if not place.exists():
         return False
     if item.inside:
-        faults = [*missing_files(item, names_in(place)), *changed_files(item, place, thorough=False)]
+        sizes = sizes_in(place)
+        faults = [*missing_files(item, sizes), *changed_files(item, place, sizes, thorough=False)]
     else:
         checksum = expected_checksum(item, place)
         faults = [] if not checksum or fits(place, checksum) else ["its checksum is wrong"]
@@ -177,7 +178,7 @@ def _unpack(item: Item, archive: Path, aside: Path, place: Path) -> None:
         raise ArchiveError(f"{archive} is not {item.title}: it has {'; '.join(lacks)}; delete it")
     if not packaged_manifest(item.manifest):
         write_manifest(manifest_path(place), manifest)
-    elif others := changed_files(item, aside, thorough=True):
+    elif others := changed_files(item, aside, sizes_in(aside), thorough=True):
         log.warning("%s is another edition than this project was tested with: %s", place, "; ".join(others))
 
 
@@ -210,7 +211,11 @@ def _fetch_from_mirrors(item: Item, archive: Path, folder: Path, checksum: str) 
             return url
         reasons.append(f"{url} {reason}")
         log.warning("%s", reasons[-1])
-    kept = "What came so far is kept, the same command goes on from there. " if part.is_file() else ""
+    kept = "What came so far is kept, the same command goes on from there. "
+    if part.is_file() and not part.stat().st_size:
+        discard(part)
+    if not part.is_file():
+        kept = ""
     raise DownloadError(
         f"cannot download {item.title}: {'; '.join(reasons)}. {kept}Try again later; or fetch one of these elsewhere, "
         f"and {item.by_hand(folder)}"

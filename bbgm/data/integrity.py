@@ -7,7 +7,10 @@ is part of this package (``manifests/``); a download without one gets a ``<place
 import csv
 import hashlib
 import io
+import os
+import re
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -77,18 +80,21 @@ def published_names(manifest: str, cls: str) -> frozenset[str]:
     return frozenset(file.stem for file in files if file.parent.name == cls)
 
 
-def names_in(place: Path) -> set[str]:
-    """Every file below a folder, by its name there."""
-    return {path.relative_to(place).as_posix() for path in place.rglob("*") if path.is_file()}
+def sizes_in(place: Path) -> dict[str, int]:
+    """Every file below a folder, by its name there, and its size in bytes."""
+    sizes: dict[str, int] = {}
+    for folder, _, files in os.walk(place, followlinks=True):  # people link to images that lie on another disk
+        below = Path(folder).relative_to(place)
+        for file in files:
+            with suppress(FileNotFoundError):  # a link that leads nowhere
+                sizes[(below / file).as_posix()] = os.stat(os.path.join(folder, file)).st_size
+    return sizes
 
 
 def matching(item: Item, names: Collection[str]) -> dict[str, list[str]]:
-    """For each pattern of ``at_least``, the names that match it, from the first part to the last."""
-    paths = [PurePosixPath(name) for name in names]
-    return {
-        pattern: [str(path) for path in paths if len(path.parts) == pattern.count("/") + 1 and path.match(pattern)]
-        for pattern in item.at_least
-    }
+    """For each pattern of ``at_least``, the names that match it; a star stands for part of a name, without a slash."""
+    patterns = {pattern: re.compile(re.escape(pattern).replace(r"\*", "[^/]*")) for pattern in item.at_least}
+    return {pattern: [name for name in names if regex.fullmatch(name)] for pattern, regex in patterns.items()}
 
 
 def missing_files(item: Item, names: Collection[str]) -> list[str]:
@@ -103,24 +109,28 @@ def missing_files(item: Item, names: Collection[str]) -> list[str]:
     return [*lacks, *([f"{_some(lost)} missing"] if lost else [])]
 
 
-def changed_files(item: Item, place: Path, thorough: bool) -> list[str]:
+def changed_files(item: Item, place: Path, sizes: Mapping[str, int], thorough: bool) -> list[str]:
     """What differs from the manifest, one phrase each: foreign files that would join a class, other sizes.
 
     Args:
+        sizes: of the files below ``place``, as from `sizes_in`.
         thorough: hash the files too.
     """
-    known = dict(packaged_manifest(item.manifest))
+    published = packaged_manifest(item.manifest)
+    lost: list[str] = []
     foreign: list[str] = []
-    if known:
-        found = {name for names in matching(item, names_in(place)).values() for name in names}
-        foreign = sorted(found - known.keys())
+    known = published
+    if published:
+        foreign = sorted({name for names in matching(item, sizes).values() for name in names} - published.keys())
     elif manifest_path(place).is_file():
         known = read_manifest(manifest_path(place))
-    there = {name: state for name, state in known.items() if (place / name).is_file()}
-    lost = [] if packaged_manifest(item.manifest) else [name for name in known if name not in there]
-    resized = [name for name, state in there.items() if (place / name).stat().st_size != state.bytes]
+        lost = [name for name in known if name not in sizes]
+    there = {name: state for name, state in known.items() if name in sizes}
+    resized = [name for name, state in there.items() if sizes[name] != state.bytes]
     other = [
-        name for name, state in there.items() if thorough and name not in resized and file_state(place / name) != state
+        name
+        for name, state in there.items()
+        if thorough and sizes[name] == state.bytes and file_state(place / name) != state
     ]
     phrases = {"missing": lost, "not of the data set": foreign, "of another size": resized, "of other content": other}
     return [f"{_some(names)} {phrase}" for phrase, names in phrases.items() if names]

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from bbgm.paths import data_root, weights_root
 
@@ -24,6 +25,7 @@ class Item:
     limit_mb: int
     licence: str
     citation: str
+    also: tuple[str, ...] = ()
     inside: str = ""
     size: int | None = None
     about: str = ""
@@ -34,6 +36,11 @@ class Item:
     def folder(self) -> Path:
         """Where ``place`` is looked for: the folder that ``root`` names."""
         return ROOTS[self.root]()
+
+    def locate(self, folder: Path) -> Path:
+        """Where it lies below ``folder``, or where it would be put."""
+        places = [folder / place for place in (self.place, *self.also)]
+        return next((place for place in places if place.exists()), places[0])
 
     @property
     def limit(self) -> int:
@@ -55,8 +62,13 @@ class Item:
 def registry() -> dict[str, Item]:
     """Every item, by name, in the order of the file."""
     with (Path(__file__).parent / "registry.toml").open("rb") as file:
-        tables = tomllib.load(file)
-    return {name: Item(**{**table, "name": name, "mirrors": tuple(table["mirrors"])}) for name, table in tables.items()}
+        tables: dict[str, dict[str, Any]] = tomllib.load(file)
+    frozen = {name: {key: _frozen(value) for key, value in table.items()} for name, table in tables.items()}
+    return {name: Item(name=name, **table) for name, table in frozen.items()}
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def find(name: str) -> Item:

@@ -1,12 +1,12 @@
 """What is there: the report of ``bbgm data status``, data and backbone weights."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bbgm.data.demo import demo_root
 from bbgm.data.download import expected_checksum, fits
-from bbgm.data.integrity import changed_files, manifest_path, matching, missing_files, names_in
+from bbgm.data.integrity import changed_files, manifest_path, matching, missing_files, sizes_in
 from bbgm.data.registry import Item, find, registry
 from bbgm.data.willow import FOLDER, KEYPOINT_NAMES
 from bbgm.paths import weights_root
@@ -39,10 +39,10 @@ def data_status(
     for item in items:
         block, faults = _describe(item, check)
         blocks.append(block)
-        there = (item.folder() / item.place).exists()
-        if there and faults:
-            problems.append(f"{item.title} in {item.folder() / item.place} is broken: {'; '.join(faults)}")
-        elif names and not there:
+        place = item.locate(item.folder())
+        if faults:
+            problems.append(f"{item.title} in {place} is broken: {'; '.join(faults)}")
+        elif names and not place.exists():
             problems.append(f"{item.title} is missing: 'bbgm data download {item.name}'")
     if not names:
         blocks.append(_describe_weights(weights_root()))
@@ -51,21 +51,21 @@ def data_status(
 
 def _describe(item: Item, check: bool) -> tuple[list[str], list[str]]:
     """The lines about one item, and what is wrong with it."""
-    place = item.folder() / item.place
+    place = item.locate(item.folder())
     faults: list[str] = []
     lines = [f"{item.title} ({item.name})", f"  expected  {place}"]
     if not place.exists():
         lines += ["  status    missing"]
     elif item.inside:
-        names = names_in(place)
-        faults = [*missing_files(item, names), *changed_files(item, place, thorough=check)]
-        lines += [_verdict(faults), *_counts(item, place, names), *_size(place)]
+        sizes = sizes_in(place)
+        faults = [*missing_files(item, sizes), *changed_files(item, place, sizes, thorough=check)]
+        lines += [_verdict(faults), *_counts(item, place, sizes), _size(sizes)]
         if check and not (item.manifest or manifest_path(place).is_file()):
             lines += ["  check     files are counted only: there is no manifest, because it was not downloaded by bbgm"]
     else:
         checksum = expected_checksum(item, place)
         faults = [f"its checksum is not {checksum}"] if check and checksum and not fits(place, checksum) else []
-        lines += [_verdict(faults), *_size(place)]
+        lines += [_verdict(faults), _size({item.place: place.stat().st_size})]
     lines += [f"  licence   {item.licence}", f"  citation  {item.citation}"]
     if faults:
         lines += [f"  remedy    move it away, then 'bbgm data download {item.name}'"]
@@ -96,9 +96,8 @@ def _count_pairs(tree: Path) -> str:
     return f"  images    {', '.join(counts)}"
 
 
-def _size(place: Path) -> list[str]:
-    files = [place] if place.is_file() else [file for file in place.rglob("*") if file.is_file()]
-    return [f"  size      {sum(file.stat().st_size for file in files) / 1e6:.1f} MB"]
+def _size(sizes: Mapping[str, int]) -> str:
+    return f"  size      {sum(sizes.values()) / 1e6:.1f} MB"
 
 
 def _describe_demo(tree: Path) -> list[str]:
@@ -107,7 +106,7 @@ def _describe_demo(tree: Path) -> list[str]:
         "demo data (rendered counterpart of Willow ObjectClass)",
         f"  expected  {tree}",
         f"  status    {'found' if found else 'missing'}",
-        *([_count_pairs(tree), *_size(tree)] if found else []),
+        *([_count_pairs(tree), _size(sizes_in(tree))] if found else []),
         "  licence   that of this software (MIT)",
         *([] if found else ["  remedy    none needed: made on first use, or by `bbgm data demo`"]),
     ]

@@ -213,8 +213,11 @@ def test_another_size_is_refused_before_the_transfer(server: Any, get: Callable[
 
 def test_no_mirror_serves_it(server: Any, get: Callable[..., Path], zipped: bytes, tmp_path: Path) -> None:
     """The error says why each failed and what else can be done; what came is kept."""
-    first = server.serve("/a", server.file(zipped, stop_after=4 * CHUNK), server.status(503))
     second = server.url("/b")
+    with pytest.raises(DownloadError) as caught:
+        get(second)
+    assert "is kept" not in str(caught.value)
+    first = server.serve("/a", server.file(zipped, stop_after=4 * CHUNK), server.status(503))
     with pytest.raises(DownloadError) as caught:
         get(first, second)
     message = str(caught.value)
@@ -432,6 +435,13 @@ def test_registry(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         assert find(name).place == weights.url.rsplit("/")[-1]
     with pytest.raises(ValueError, match="'imagenet' is not one of"):
         find("imagenet")
+
+
+def test_other_places(server: Any, get: Callable[..., Path], zipped: bytes, tmp_path: Path) -> None:
+    """What lies where its own archive unpacks it, put there by hand, is found."""
+    place = get(server.serve("/a", server.file(zipped)), place="Elsewhere")
+    assert get(server.url("/a"), also=("No", "Elsewhere")) == place
+    assert len(server.log) == 1
 
 
 def test_checksums(tmp_path: Path) -> None:
