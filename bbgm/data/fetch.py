@@ -120,16 +120,20 @@ class _Sink:
         """Prepare the file for the body of an answer, or refuse it."""
         there, status, headers = self.file.tell(), response.status_code, response.headers
         self.answer = f"{status} {response.reason}"
+        if status in (200, 206) and headers.get("Content-Type", "").startswith("text/html"):
+            raise FetchError("sends a web page, not a file")  # it has moved; the part is left as it is
         if status == 206:
             given = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", headers.get("Content-Range", ""))
             if given is None or int(given[1]) != there:
                 self._restart()
                 raise FetchError("sends another range than was asked for", again=True)
             self.total = None if given[2] == "*" else int(given[2])
+            self._check(self.total)
         elif status == 200:
-            self._restart()
             length = headers.get("Content-Length", "")
             self.total = int(length) if length.isdecimal() else None
+            self._check(self.total)
+            self._restart()
             self._write_note(headers)
         elif status == 416:  # nothing lies beyond the part: it is whole, or longer than the file
             self.whole = headers.get("Content-Range") == f"bytes */{there}"
@@ -139,7 +143,6 @@ class _Sink:
             raise FetchError("has no such range", again=True)
         else:
             return  # a redirection is followed, an error is pooch's to raise
-        self._check(self.total)
         missing = (self.total or 0) - self.file.tell()
         if missing > (free := shutil.disk_usage(self.part.parent).free):
             full = OSError(errno.ENOSPC, f"{missing / 1e6:.0f} MB are to come, {free / 1e6:.0f} MB are free")
@@ -205,5 +208,6 @@ def _root_cause(error: BaseException) -> str:
 
 def _write_error(error: OSError, path: Path) -> WriteError:
     remedy = "free some space there" if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else "make it writable"
-    reason = (error.strerror or str(error)).lower()
+    reason = error.strerror or str(error)
+    reason = reason[:1].lower() + reason[1:]
     return WriteError(error.errno, f"cannot write {path}: {reason}; {remedy}, or choose another folder by --to")

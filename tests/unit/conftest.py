@@ -60,6 +60,7 @@ class Server:
         stop_after: int | None = None,
         length: int | None = None,
         then: Callable[[], Any] | None = None,
+        kind: str = "application/octet-stream",
     ) -> Behaviour:
         """A file. ``stop_after``: drop the connection after so many bytes, and after ``then``; ``length``: lie."""
 
@@ -75,6 +76,7 @@ class Server:
             handler.send_response(206 if start else 200)
             if start:
                 handler.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
+            handler.send_header("Content-Type", kind)
             if etag:
                 handler.send_header("ETag", etag)
             handler.send_header("Content-Length", str(len(body) - start if length is None else length))

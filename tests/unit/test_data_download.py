@@ -169,6 +169,7 @@ HTML = b"<html>This page has moved</html>" * 100
         (lambda _server, _: closed_port(), "Connection refused"),
         (lambda server, _: server.serve("/bad", server.silence()), "does not answer in time"),
         (lambda server, _: server.serve("/bad", server.file(HTML)), "checksum is not|no whole archive"),
+        (lambda server, _: server.serve("/bad", server.file(HTML, kind="text/html")), "sends a web page, not a file"),
         (lambda server, body: server.serve("/bad", server.file(body[:-9])), "checksum is not|no whole archive"),
         (lambda server, _: server.serve("/bad", server.file(bytes(6_000_000))), "offers more than 5 MB"),
         (lambda server, _: server.serve("/bad", server.status(302, Location="/bad")), "redirects"),
@@ -178,7 +179,7 @@ HTML = b"<html>This page has moved</html>" * 100
             "broke off",
         ),
     ],
-    ids=["404", "500", "closed", "silent", "html", "truncated", "huge", "loop", "short length", "drops"],
+    ids=["404", "500", "closed", "silent", "html", "web page", "truncated", "huge", "loop", "short length", "drops"],
 )
 def test_the_next_mirror_after_one_that_fails(
     server: Any,
@@ -225,6 +226,18 @@ def test_no_mirror_serves_it(server: Any, get: Callable[..., Path], zipped: byte
         assert part in message
     assert (tmp_path / ".download" / "thing" / "thing.zip.part").stat().st_size == 4 * CHUNK
     assert not (tmp_path / "Thing").exists()
+
+
+def test_a_part_outlives_a_web_page(
+    server: Any, get: Callable[..., Path], zipped: bytes, content: dict[str, bytes]
+) -> None:
+    """The file has moved, and in its place there is a page with status 200: no reason to lose what came before."""
+    page = server.file(HTML, kind="text/html; charset=utf-8", ranges=False)
+    url = server.serve("/a", server.file(zipped, stop_after=4 * CHUNK), page)
+    with pytest.raises(DownloadError, match=r"sends a web page, not a file.*is kept"):
+        get(url)
+    assert_right(get(server.serve("/a", server.file(zipped))), content)
+    assert server.log[-1] == ("/a", f"bytes={4 * CHUNK}-")
 
 
 def test_trust_on_first_use(
@@ -370,6 +383,18 @@ def test_a_full_disk(
     assert_right(tmp_path / "Thing", content)
 
 
+def test_a_disk_that_fills_in_unpacking(item: dict[str, Any], zipped: bytes, tmp_path: Path) -> None:
+    """A file of the archive is larger than the system allows: nothing appears, and the archive stays."""
+    item["mirrors"] = ["http://127.0.0.1:1/unused"]
+    (tmp_path / "thing.zip").write_bytes(zipped)
+    failed = start(item, tmp_path, "20000")
+    _, errors = failed.communicate(timeout=60)
+    assert failed.returncode == 2
+    assert re.search(r"cannot put .*thing\.zip in place: .*File too large; free some space", errors)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".download", "thing.zip"]
+    assert list((tmp_path / ".download" / "thing").iterdir()) == []
+
+
 def test_more_than_the_disk_holds(
     server: Any, get: Callable[..., Path], zipped: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -377,7 +402,7 @@ def test_more_than_the_disk_holds(
 
     usage = shutil.disk_usage("/")._replace(free=1000)
     monkeypatch.setattr("bbgm.data.fetch.shutil.disk_usage", lambda _: usage)
-    with pytest.raises(OSError, match=r"0 mb are to come, 0 mb are free; free some space"):
+    with pytest.raises(OSError, match=r"0 MB are to come, 0 MB are free; free some space"):
         get(server.serve("/a", server.file(zipped)))
 
 
