@@ -77,7 +77,7 @@ def _read_all(path: Path, inside: str, limit: int, folder: Path | None) -> Manif
     manifest: Manifest = {}
     tops: set[str] = set()
     total = 0
-    with closing(_members(path)) as members:
+    with closing(_members(path, limit)) as members:
         for count, member in enumerate(_reading(path, members), 1):
             parts = _safe_parts(path, member)
             total += max(member.size, 0)
@@ -154,13 +154,13 @@ def _reading(path: Path, items: Iterator[T]) -> Iterator[T]:
         yield item
 
 
-def _members(path: Path) -> MemberIterator:
+def _members(path: Path, limit: int) -> MemberIterator:
     with path.open("rb") as file:
         is_zip = file.read(4) in (b"PK\3\4", b"PK\5\6")
-    return _zip_members(path) if is_zip else _tar_members(path)
+    return _zip_members(path) if is_zip else _tar_members(path, limit)
 
 
-def _tar_members(path: Path) -> MemberIterator:
+def _tar_members(path: Path, limit: int) -> MemberIterator:
     with tarfile.open(path, "r:*") as archive:
         for info in archive:
             kind: Kind = "other"
@@ -176,8 +176,10 @@ def _tar_members(path: Path) -> MemberIterator:
         stream.seek(archive.offset)
         if any(stream.read(tarfile.BLOCKSIZE)):
             raise tarfile.ReadError("a header is broken")
+        end = stream.tell() + limit
         while stream.read(CHUNK):
-            pass
+            if stream.tell() > end:
+                raise tarfile.ReadError("there is no end to what follows its files")
 
 
 def _zip_members(path: Path) -> MemberIterator:

@@ -19,6 +19,7 @@ from bbgm.data.integrity import (
     changed_files,
     file_state,
     manifest_path,
+    matching,
     missing_files,
     packaged_manifest,
     sizes_in,
@@ -176,9 +177,14 @@ def _unpack(item: Item, archive: Path, aside: Path, place: Path) -> None:
     manifest = unpack(archive, aside, item.inside, item.limit)
     if lacks := missing_files(item, manifest):
         raise ArchiveError(f"{archive} is not {item.title}: it has {'; '.join(lacks)}; delete it")
-    if not packaged_manifest(item.manifest):
+    published = packaged_manifest(item.manifest)
+    if not published:
         write_manifest(manifest_path(place), manifest)
-    elif others := changed_files(item, aside, sizes_in(aside), thorough=True):
+        return
+    for name in sorted({name for names in matching(item, manifest).values() for name in names} - published.keys()):
+        log.warning("%s of the archive is left out: it is not of the data set", name)
+        (aside / name).unlink()
+    if others := changed_files(item, aside, sizes_in(aside), thorough=True):
         log.warning("%s is another edition than this project was tested with: %s", place, "; ".join(others))
 
 
@@ -211,11 +217,9 @@ def _fetch_from_mirrors(item: Item, archive: Path, folder: Path, checksum: str) 
             return url
         reasons.append(f"{url} {reason}")
         log.warning("%s", reasons[-1])
-    kept = "What came so far is kept, the same command goes on from there. "
     if part.is_file() and not part.stat().st_size:
         discard(part)
-    if not part.is_file():
-        kept = ""
+    kept = "What came so far is kept, the same command goes on from there. " if part.is_file() else ""
     raise DownloadError(
         f"cannot download {item.title}: {'; '.join(reasons)}. {kept}Try again later; or fetch one of these elsewhere, "
         f"and {item.by_hand(folder)}"

@@ -99,10 +99,6 @@ class Server:
 
         return answer
 
-    def silence(self) -> Behaviour:
-        """Takes the request, and says nothing until the test is over."""
-        return lambda _handler: self.over.wait(30)  # type: ignore[return-value]
-
 
 @pytest.fixture
 def server() -> Iterator[Server]:

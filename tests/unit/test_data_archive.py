@@ -1,5 +1,6 @@
 """Unpacking: good archives give their files; broken and hostile ones give an error and touch nothing outside."""
 
+import gzip
 import hashlib
 import io
 import tarfile
@@ -162,6 +163,15 @@ def test_a_header_that_declares_too_much(tmp_path: Path) -> None:
     path.write_bytes(member("thing/a", size=8 * 10**9).tobuf(tarfile.GNU_FORMAT) + b"x" * 2048)
     with pytest.raises(ArchiveError, match="would unpack to more than 1 MB"):
         unpack(path, tmp_path / "out", "thing", LIMIT)
+
+
+def test_no_end(tmp_path: Path) -> None:
+    """A good tar file, compressed, with zeros behind it that would take hours to read."""
+    path = tar(tmp_path / "plain")
+    with gzip.open(tmp_path / "archive", "wb") as file:
+        file.write(path.read_bytes() + bytes(3 * LIMIT))
+    with pytest.raises(ArchiveError, match="no end to what follows"):
+        read_through(tmp_path / "archive", "thing", LIMIT)
 
 
 def test_a_zip_archive_that_declares_too_little(tmp_path: Path) -> None:

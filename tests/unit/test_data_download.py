@@ -20,6 +20,7 @@ import pytest
 from bbgm.cli import main
 from bbgm.cli.data import NAMES
 from bbgm.data import download as module
+from bbgm.data import fetch as fetch_module
 from bbgm.data.download import DownloadError, download, fits, record_path
 from bbgm.data.fetch import CHUNK
 from bbgm.data.integrity import file_state, manifest_path, read_manifest
@@ -40,7 +41,6 @@ sys.exit(main(["data", "download", item.name, "--to", sys.argv[2]]))
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PAUSE", 0)
-    monkeypatch.setattr("bbgm.data.fetch.TIMEOUT", (5, 0.5))
 
 
 @pytest.fixture
@@ -167,7 +167,6 @@ HTML = b"<html>This page has moved</html>" * 100
         (lambda server, _: server.serve("/bad", server.status(404)), "answers 404 Not Found"),
         (lambda server, _: server.serve("/bad", server.status(500)), "answers 500 Internal Server Error"),
         (lambda _server, _: closed_port(), "Connection refused"),
-        (lambda server, _: server.serve("/bad", server.silence()), "does not answer in time"),
         (lambda server, _: server.serve("/bad", server.file(HTML)), "checksum is not|no whole archive"),
         (lambda server, _: server.serve("/bad", server.file(HTML, kind="text/html")), "sends a web page, not a file"),
         (lambda server, body: server.serve("/bad", server.file(body[:-9])), "checksum is not|no whole archive"),
@@ -179,7 +178,7 @@ HTML = b"<html>This page has moved</html>" * 100
             "broke off",
         ),
     ],
-    ids=["404", "500", "closed", "silent", "html", "web page", "truncated", "huge", "loop", "short length", "drops"],
+    ids=["404", "500", "closed", "html", "web page", "truncated", "huge", "loop", "short length", "drops"],
 )
 def test_the_next_mirror_after_one_that_fails(
     server: Any,
@@ -196,6 +195,26 @@ def test_the_next_mirror_after_one_that_fails(
     assert_right(get(bad(server, zipped), good, **({} if checked else {"checksum": ""})), content)
     assert [record for record in caplog.records if re.search(reason, record.message)]
     assert server.log[-1][0] == "/moved"
+
+
+def test_the_next_mirror_after_a_silent_one(
+    server: Any,
+    get: Callable[..., Path],
+    zipped: bytes,
+    content: dict[str, bytes],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    patience = fetch_module.TIMEOUT
+
+    def silence(_handler: object) -> None:
+        monkeypatch.setattr(fetch_module, "TIMEOUT", patience)  # for the next mirror, should this machine be busy
+        server.over.wait(30)
+
+    monkeypatch.setattr(fetch_module, "TIMEOUT", (15, 0.5))
+    assert_right(get(server.serve("/a", silence), server.serve("/b", server.file(zipped))), content)
+    assert [record for record in caplog.records if "/a does not answer in time" in record.message]
+    assert [path for path, _ in server.log] == ["/a", "/b"]
 
 
 def test_a_length_that_is_too_large(server: Any, get: Callable[..., Path], zipped: bytes) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,28 @@ def test_broken(
         assert output.err.startswith(f"bbgm: error: Willow ObjectClass in {willow} is broken: ")
         assert message in output.err
         assert output.err.count("\n") == 1
+
+
+def test_willow_downloaded(
+    willow: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From an archive with one file altered and further ones, as its publisher may have packed them."""
+    alter(willow)
+    add(willow)
+    (willow / "README").write_text("of the publisher")
+    with zipfile.ZipFile(willow.parent / "WILLOW-ObjectClass_dataset.zip", "w") as archive:
+        for path in willow.rglob("*"):
+            archive.write(path, path.relative_to(willow.parent))
+    willow.rename(willow.with_name("old"))
+    assert main(["data", "download", "willow"]) == 0
+    assert capsys.readouterr().out == f"{willow}\n"
+    messages = [record.message for record in caplog.records if record.levelname == "WARNING"]
+    assert messages[0] == "Car/Cars_mine.mat of the archive is left out: it is not of the data set"
+    assert "another edition than this project was tested with: Car/Cars_000a.png of other content" in messages[2]
+    assert "no checksum of WILLOW-ObjectClass_dataset.zip is published" in messages[3]
+    assert (willow / "README").is_file()
+    assert sum(len(images) for images in read_willow(willow)[0].values()) == 304
+    assert main(["data", "status", "willow"]) == 0
 
 
 def test_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
