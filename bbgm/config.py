@@ -33,7 +33,9 @@ class Model(BaseModel):
 class DataConfig(Model):
     """Which data set, in which reading."""
 
-    dataset: Literal["willow"] = "willow"
+    dataset: Literal["willow", "voc", "spair"] = Field(
+        "willow", description="Willow ObjectClass, Pascal VOC with Berkeley keypoints, SPair-71k"
+    )
     source: Literal["demo", "original"] = Field("demo", description="rendered objects, or the real data set")
     classes: tuple[str, ...] = Field((), description="classes to use; empty: all that the data set has")
     errata: bool = Field(True, description="apply the named corrections of the data set's annotation errors")
@@ -41,12 +43,28 @@ class DataConfig(Model):
         0.0, ge=0, lt=1, description="share of the keypoints that is left out of each image at random, as if hidden"
     )
     hidden_seed: Seed = 0
+    exclude_willow: Literal["none", "images_of_2007", "classes"] = Field(
+        "none",
+        description="voc, for training that goes on with Willow: leave the 2007 images of car and motorbike out of the "
+        "training part (authors' code), or leave out both classes (the paper's text)",
+    )
+    keep_outside: bool = Field(False, description="voc: keep keypoints outside the object's box, as ThinkMatch does")
     demo_images_per_class: Positive = 40
     demo_seed: Seed = 0
 
+    @model_validator(mode="after")
+    def _options_fit_the_data_set(self) -> Self:
+        if self.dataset != "willow" and self.source == "demo":
+            raise ValueError(f"the demo data are in the format of willow, not {self.dataset}: set source: original")
+        if self.dataset != "voc" and (self.exclude_willow != "none" or self.keep_outside):
+            raise ValueError(f"exclude_willow and keep_outside are for voc, not {self.dataset}: leave them out")
+        if self.dataset != "willow" and self.hidden_keypoints:
+            raise ValueError(f"hidden_keypoints is for willow, which annotates all, not {self.dataset}: leave it out")
+        return self
+
 
 class ProtocolConfig(Model):
-    """Split, pairs and keypoint filter (paper Sec. 4)."""
+    """Split, pairs and keypoint filter (paper Sec. 4). Only Willow is split here: VOC and SPair bring their splits."""
 
     filter: FilterName = "intersection"
     train_per_class: Positive = 20
@@ -57,7 +75,7 @@ class ProtocolConfig(Model):
     min_keypoints: Positive = Field(
         2, description="pairs with fewer common keypoints are drawn again; the filter 'all' wants one in each image"
     )
-    test_pairs_per_class: Positive = 1000
+    test_pairs_per_class: Count = Field(1000, description="0: all that the data set lists (SPair)")
     test_sets_per_class: Count = Field(
         0, description="sets of images that are also matched jointly (BB-GM-Multi), for the filter 'all' only"
     )

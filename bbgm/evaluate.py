@@ -48,7 +48,7 @@ def evaluate(matcher: "Matcher", dataset: Dataset, protocol: ProtocolConfig, sho
                 cls=cls,
                 source=pair.source.image_id,
                 target=pair.target.image_id,
-                difficulty="",
+                difficulty=pair.difficulty,
                 kept1=pair.kept1.astype(np.int32),
                 kept2=pair.kept2.astype(np.int32),
                 assignment=np.asarray(assignment, dtype=np.int32),

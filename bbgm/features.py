@@ -104,7 +104,9 @@ class FeatureCache:
         digest = hashlib.sha256(image.path.read_bytes())
         digest.update(image.xy.astype("<f8").tobytes())
         # The names' order is the rows' order. The identifier tells apart objects that are cut out of one file.
-        digest.update(json.dumps([PREPROCESSING, self._weights, image.image_id, image.names, image.size]).encode())
+        digest.update(
+            json.dumps([PREPROCESSING, self._weights, image.image_id, image.names, image.size, image.box]).encode()
+        )
         return self._folder / f"{digest.hexdigest()}.safetensors"
 
 

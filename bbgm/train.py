@@ -75,7 +75,8 @@ def _make(config: RunConfig, folder: Path, show_progress: bool) -> None:
     dataset = open_dataset(config.data, config.protocol)
     matcher = make_matcher(config).to(device)
     write_text(folder / "config.yaml", config.to_yaml())
-    write_json(folder / "split.json", {**dataset.split_record(), "errata_applied": list(dataset.errata_applied)})
+    left_out = {"errata_applied": list(dataset.errata_applied), "dropped": dataset.dropped.record()}
+    write_json(folder / "split.json", {**dataset.split_record(), **left_out})
 
     checkpoints = Checkpoints(folder / "checkpoint", config.hash())
     history, columns = fit(matcher, dataset, config, checkpoints, show_progress)

@@ -1,25 +1,29 @@
 """Data sets: readers of the original formats, the rendered demo data, pairs of images.
 
 ``open_dataset`` is the way in; a further data set is one reader and one line in ``READERS``.
+Decoded images are kept in the cache root, see `bbgm.data.crops`.
 """
 
 from collections.abc import Callable
 
 from bbgm.config import DataConfig, ProtocolConfig
+from bbgm.data import spair, voc, willow
+from bbgm.data.crops import CropCache
 from bbgm.data.demo import demo_root, make_demo
 from bbgm.data.hidden import hide_keypoints
-from bbgm.data.keypoints import FRAME, Dataset, KeypointImage
-from bbgm.data.pairs import FILTERS, KeypointPair, make_pair, sample_training_batch, test_pairs
-from bbgm.data.sets import KeypointSet, test_sets
-from bbgm.data.split import Images, split_images
-from bbgm.data.willow import ERRATA, FOLDER, read_willow
-from bbgm.paths import data_root
+from bbgm.data.keypoints import FRAME, Dataset, ImagePair, KeypointImage
+from bbgm.data.pairs import FILTERS, KeypointPair, check_pairs, make_pair, sample_training_batch, test_pairs
+from bbgm.data.sets import KeypointSet, check_sets, test_sets
+from bbgm.data.split import split_images
+from bbgm.data.voc_split import read_split
+from bbgm.paths import cache_root, data_root
 
 __all__ = [
     "FILTERS",
     "FRAME",
     "READERS",
     "Dataset",
+    "ImagePair",
     "KeypointImage",
     "KeypointPair",
     "KeypointSet",
@@ -31,30 +35,58 @@ __all__ = [
     "test_sets",
 ]
 
-Reader = Callable[[DataConfig], tuple[Images, tuple[str, ...]]]
+Reader = Callable[[DataConfig, ProtocolConfig], Dataset]
 
 
-def _open_willow(data: DataConfig) -> tuple[Images, tuple[str, ...]]:
+def _crops(name: str) -> CropCache:
+    return CropCache(cache_root() / "crops" / f"{name}.crops")
+
+
+def _open_willow(data: DataConfig, protocol: ProtocolConfig) -> Dataset:
+    errata: tuple[willow.Erratum, ...] = ()
     if data.source == "demo":
         root = demo_root(data.demo_seed, data.demo_images_per_class)
         make_demo(root, data.demo_seed, data.demo_images_per_class)
-        return read_willow(root / FOLDER, data.classes, errata=())
-    return read_willow(data_root() / FOLDER, data.classes, errata=ERRATA if data.errata else ())
+        crops = _crops(f"demo-{root.name}")
+    else:
+        root, crops = data_root(), _crops("willow")
+        if data.errata:
+            errata = willow.ERRATA
+    images, applied = willow.read_willow(root / willow.FOLDER, data.classes, errata=errata, crops=crops)
+    images = hide_keypoints(images, data.hidden_keypoints, data.hidden_seed)
+    train, test = split_images(images, protocol)
+    return Dataset("willow", train, test, applied)
 
 
-READERS: dict[str, Reader] = {"willow": _open_willow}
+def _open_voc(data: DataConfig, protocol: ProtocolConfig) -> Dataset:
+    root = data_root() / voc.FOLDER
+    if not root.is_dir():
+        raise FileNotFoundError(f"no folder {root}. {voc.how_to_get(root)}")
+    split = read_split(root, cache_root())
+    return voc.read_voc(root, split, data.classes, data.exclude_willow, data.keep_outside, _crops("voc"))
+
+
+def _open_spair(data: DataConfig, protocol: ProtocolConfig) -> Dataset:
+    return spair.read_spair(data_root() / spair.FOLDER, data.classes, _crops("spair"))
+
+
+READERS: dict[str, Reader] = {"willow": _open_willow, "voc": _open_voc, "spair": _open_spair}
 
 
 def open_dataset(data: DataConfig, protocol: ProtocolConfig) -> Dataset:
-    """Read a data set, hide keypoints if asked to, and split it. The demo data are made on first use, in the cache.
+    """Read a data set and split it, and decode the images that were not decoded before.
+
+    The demo data are made on first use, below the cache root. Whatever is wrong with the data is found here.
 
     Raises:
         FileNotFoundError: the data set, or a file of it, is missing; the error says where it belongs and how to get it.
-        ValueError: an unknown data set or class, a broken file, or too few images for the split.
+        ValueError: an unknown data set or class, a broken file, or a class with too few images or pairs.
+        bbgm.atomic.WriteError: the cache cannot be written to.
     """
     if data.dataset not in READERS:
         raise ValueError(f"data set {data.dataset!r} is not one of {sorted(READERS)} (data.dataset)")
-    images, errata = READERS[data.dataset](data)
-    images = hide_keypoints(images, data.hidden_keypoints, data.hidden_seed)
-    train, test = split_images(images, protocol)
-    return Dataset(data.dataset, train, test, errata)
+    dataset = READERS[data.dataset](data, protocol)
+    check_pairs(dataset, protocol)
+    check_sets(dataset, protocol)
+    dataset.decode()
+    return dataset

@@ -1,21 +1,18 @@
-"""Annotated images and data sets, whichever format they were read from."""
+"""Annotated images, pairs of them and data sets, whichever format they were read from."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from PIL import Image
 
-FRAME = 256
-"""Side of the network's input, px."""
+from bbgm.data.crops import FRAME as FRAME
+from bbgm.data.crops import Box, CropCache, decode
+from bbgm.data.drops import DropReport
 
 Subset = Literal["train", "test"]
-
-# Pillow raises each of these for broken files.
-_BROKEN = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
+SUBSETS: tuple[Subset, ...] = ("train", "test")
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +26,8 @@ class KeypointImage:
         size: width and height of that file, px.
         names: (K,) meaning of each keypoint, unique within the image and the same throughout the class.
         xy: (K, 2) float64, px in the FRAME x FRAME input.
+        box: the part of the image that the input shows; None: the whole image.
+        crops: where decoded inputs are kept; None: nowhere.
     """
 
     image_id: str
@@ -37,50 +36,50 @@ class KeypointImage:
     size: tuple[int, int]
     names: tuple[str, ...]
     xy: np.ndarray
+    box: Box | None = None
+    crops: CropCache | None = field(default=None, repr=False)
 
     def crop(self) -> np.ndarray:
-        """The network's input, (FRAME, FRAME, 3) uint8 RGB: the whole image, resized with bicubic interpolation.
-
-        The aspect ratio is not kept and the object's box is not cut out (authors' code; the paper says crop).
+        """The network's input, (FRAME, FRAME, 3) uint8 RGB: see `bbgm.data.crops.decode`.
 
         Raises:
             FileNotFoundError: the file has gone.
             ValueError: the file is truncated or no image.
         """
-        try:
-            state = self.path.stat()
-        except FileNotFoundError as error:
-            raise FileNotFoundError(f"image {self.path} is missing: put it back") from error
-        return _decode(self.path, state.st_mtime_ns, state.st_size).copy()
+        return decode(self.path, self.box) if self.crops is None else self.crops.crop(self.path, self.box)
 
 
-@lru_cache(maxsize=512)
-def _decode(path: Path, changed_ns: int, n_bytes: int) -> np.ndarray:
-    """The resized pixels of a file in the given state.
+@dataclass(frozen=True, eq=False)
+class ImagePair:
+    """Two images of a class that may be matched.
 
-    The last 512 images (100 MB) stay in memory, since training meets each of them many times.
+    Attributes:
+        names: the keypoints that the data set lists for this pair; None: those that the filter keeps.
+        difficulty: label of the pair, empty where the data set has none.
     """
-    try:
-        with Image.open(path) as image:
-            small = image.convert("RGB").resize((FRAME, FRAME), Image.Resampling.BICUBIC)
-    except _BROKEN as error:
-        raise ValueError(f"image {path} cannot be decoded ({error}): truncated, or no image; copy it again") from error
-    pixels = np.asarray(small)
-    pixels.flags.writeable = False
-    return pixels
+
+    source: KeypointImage
+    target: KeypointImage
+    names: frozenset[str] | None = None
+    difficulty: str = ""
 
 
-def image_size(path: Path) -> tuple[int, int]:
-    """Width and height of an image file in px, read from its header.
+@dataclass(frozen=True, eq=False)
+class ImagePairs:
+    """The pairs of one class and part: those that the data set lists, or else any two distinct images."""
 
-    Raises:
-        ValueError: the header is broken.
-    """
-    try:
-        with Image.open(path) as image:
-            return image.size
-    except _BROKEN as error:
-        raise ValueError(f"image {path} cannot be read ({error}): truncated, or no image; copy it again") from error
+    images: tuple[KeypointImage, ...]
+    listed: tuple[ImagePair, ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self.images) * (len(self.images) - 1) if self.listed is None else len(self.listed)
+
+    def draw(self, generator: np.random.Generator) -> ImagePair:
+        """One of them, all with the same probability."""
+        if self.listed is not None:
+            return self.listed[generator.integers(len(self.listed))]
+        first, second = generator.choice(len(self.images), size=2, replace=False)
+        return ImagePair(self.images[first], self.images[second])
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,12 +90,16 @@ class Dataset:
         name: of the data set.
         train, test: for each class its images, disjoint.
         errata_applied: identifiers of the annotation errors that were corrected on reading.
+        listed: for each part and class the pairs of images, where the data set lists them (SPair-71k).
+        dropped: what was left out.
     """
 
     name: str
     train: Mapping[str, tuple[KeypointImage, ...]]
     test: Mapping[str, tuple[KeypointImage, ...]]
     errata_applied: tuple[str, ...] = ()
+    listed: Mapping[Subset, Mapping[str, tuple[ImagePair, ...]]] = field(default_factory=dict)
+    dropped: DropReport = field(default_factory=DropReport)
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -115,6 +118,23 @@ class Dataset:
         if cls not in part:
             raise ValueError(f"class {cls!r} is not one of {list(part)}")
         return part[cls]
+
+    def pairs(self, cls: str, subset: Subset) -> ImagePairs:
+        """The pairs of images of one class and part.
+
+        Raises:
+            ValueError: no such class or part.
+        """
+        return ImagePairs(self.images(cls, subset), self.listed[subset][cls] if self.listed else None)
+
+    def decode(self) -> None:
+        """Decode all images that are not in their cache yet (see `bbgm.data.crops.CropCache.fill`)."""
+        wanted: dict[CropCache, list[tuple[Path, Box | None]]] = {}
+        for image in (image for part in (self.train, self.test) for images in part.values() for image in images):
+            if image.crops is not None:
+                wanted.setdefault(image.crops, []).append((image.path, image.box))
+        for crops, images in wanted.items():
+            crops.fill(images, f"decoding the images of {self.name}")
 
     def split_record(self) -> dict[str, dict[str, list[str]]]:
         """Identifiers of both parts, ``{"train": {class: [image_id]}, "test": ...}``, for the record of a run."""

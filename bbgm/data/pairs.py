@@ -1,12 +1,12 @@
 """Pairs of images: sampling and keypoint filters (paper Sec. 4, 'Keypoint filtering')."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from bbgm.config import ProtocolConfig
-from bbgm.data.keypoints import Dataset, KeypointImage
+from bbgm.data.keypoints import SUBSETS, Dataset, ImagePair, ImagePairs, KeypointImage
 from bbgm.data.split import class_key
 
 MAX_DRAWS = 1000
@@ -21,12 +21,14 @@ class KeypointPair:
         source, target: the images.
         kept1: (n1,) int64, indices into ``source.names``, in a random order of their own.
         kept2: (n2,) int64, indices into ``target.names``, likewise.
+        difficulty: label of the pair, empty where the data set has none.
     """
 
     source: KeypointImage
     target: KeypointImage
     kept1: np.ndarray
     kept2: np.ndarray
+    difficulty: str = ""
 
     @property
     def truth(self) -> np.ndarray:
@@ -63,9 +65,16 @@ FILTERS: dict[str, Filter] = {"intersection": intersection, "all": all_keypoints
 
 
 def make_pair(
-    source: KeypointImage, target: KeypointImage, generator: np.random.Generator, keypoint_filter: str = "intersection"
+    source: KeypointImage,
+    target: KeypointImage,
+    generator: np.random.Generator,
+    keypoint_filter: str = "intersection",
+    names: Collection[str] | None = None,
 ) -> KeypointPair:
     """Filter the keypoints of two images and shuffle them independently, so that no order gives the matching away.
+
+    Args:
+        names: the keypoints that the data set lists for the pair; None: all that the images have.
 
     Raises:
         ValueError: no such filter.
@@ -75,6 +84,9 @@ def make_pair(
             f"keypoint filter {keypoint_filter!r} is not one of {sorted(FILTERS)} (paper Sec. 4, 'Keypoint filtering')"
         )
     kept1, kept2 = FILTERS[keypoint_filter](source, target)
+    if names is not None:
+        kept1 = [k for k in kept1 if source.names[k] in names]
+        kept2 = [k for k in kept2 if target.names[k] in names]
     shuffled1, shuffled2 = (generator.permutation(np.array(kept, dtype=np.int64)) for kept in (kept1, kept2))
     return KeypointPair(source, target, shuffled1, shuffled2)
 
@@ -94,22 +106,28 @@ def sample_training_batch(
     batch = []
     for _ in range(batch_size):
         cls = classes[generator.integers(len(classes))]
-        batch.append(_draw_pair(dataset.images(cls, "train"), protocol, generator))
+        batch.append(_draw_pair(dataset.pairs(cls, "train"), protocol, generator))
     return batch
 
 
 def test_pairs(dataset: Dataset, protocol: ProtocolConfig, cls: str) -> list[KeypointPair]:
     """The test pairs of a class: fixed by ``protocol.test_seed``, so that all runs are measured on the same ones.
 
-    The authors re-seed their workers at each evaluation to the same effect; their very pairs depend on the number of
-    workers. Here they depend on the class and its test images only.
+    Where the data set lists its pairs, all of them or a sample without repetition. The authors re-seed their workers at
+    each evaluation to the same effect; their very pairs depend on the number of workers. Here they depend on the class
+    and its test images only.
 
     Raises:
         ValueError: no such class, or no pair with enough keypoints turns up.
     """
     generator = np.random.default_rng([_TEST, protocol.test_seed, class_key(cls)])
-    images = dataset.images(cls, "test")
-    return [_draw_pair(images, protocol, generator) for _ in range(protocol.test_pairs_per_class)]
+    pairs, n = dataset.pairs(cls, "test"), protocol.test_pairs_per_class
+    if pairs.listed is None:
+        return [_draw_pair(pairs, protocol, generator) for _ in range(n)]
+    chosen: Sequence[int] = range(len(pairs))
+    if 0 < n < len(pairs):
+        chosen = sorted(generator.choice(len(pairs), size=n, replace=False).tolist())
+    return [_shuffle(pairs.listed[k], protocol, generator) for k in chosen]
 
 
 test_pairs.__test__ = False  # type: ignore[attr-defined]  # not a test of pytest's
@@ -123,16 +141,42 @@ def least_keypoints(protocol: ProtocolConfig) -> int:
     return 1 if protocol.filter == "all" else protocol.min_keypoints
 
 
-def _draw_pair(
-    images: tuple[KeypointImage, ...], protocol: ProtocolConfig, generator: np.random.Generator
-) -> KeypointPair:
+def check_pairs(dataset: Dataset, protocol: ProtocolConfig) -> None:
+    """Find out before training whether every class has pairs to train and to test with.
+
+    Raises:
+        ValueError: a class has too few images, or none of its pairs has enough keypoints.
+    """
+    if not protocol.test_pairs_per_class and not dataset.listed:
+        raise ValueError(
+            f"protocol.test_pairs_per_class is 0, which means all that the data set lists, and {dataset.name} lists "
+            "none: set the number of pairs to draw"
+        )
+    generator = np.random.default_rng(0)
+    for cls in dataset.classes:
+        for subset in SUBSETS:
+            pairs = dataset.pairs(cls, subset)
+            if not len(pairs):
+                raise ValueError(
+                    f"class {cls} of {dataset.name} has no pair in its {subset} part, whose usable images are "
+                    f"{len(pairs.images)} (left out: {dataset.dropped.summary(subset, cls)}): "
+                    "add images, or leave the class out by data.classes"
+                )
+            _draw_pair(pairs, protocol, generator)
+
+
+def _draw_pair(pairs: ImagePairs, protocol: ProtocolConfig, generator: np.random.Generator) -> KeypointPair:
     least = least_keypoints(protocol)
     for _ in range(MAX_DRAWS):
-        first, second = generator.choice(len(images), size=2, replace=False)
-        pair = make_pair(images[first], images[second], generator, protocol.filter)
+        pair = _shuffle(pairs.draw(generator), protocol, generator)
         if min(len(pair.kept1), len(pair.kept2)) >= least:
             return pair
     raise ValueError(
-        f"{MAX_DRAWS} draws gave no pair of class {images[0].cls} with {least} keypoints or more after the filter "
-        f"{protocol.filter!r}: lower {'data.hidden_keypoints' if least == 1 else 'protocol.min_keypoints'}"
+        f"{MAX_DRAWS} draws gave no pair of class {pairs.images[0].cls} with {least} keypoints or more after the "
+        f"filter {protocol.filter!r}: lower {'data.hidden_keypoints' if least == 1 else 'protocol.min_keypoints'}"
     )
+
+
+def _shuffle(two: ImagePair, protocol: ProtocolConfig, generator: np.random.Generator) -> KeypointPair:
+    pair = make_pair(two.source, two.target, generator, protocol.filter, two.names)
+    return replace(pair, difficulty=two.difficulty)

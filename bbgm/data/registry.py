@@ -57,6 +57,10 @@ class Item:
             f"folder {self.inside} as {folder / self.place}"
         )
 
+    def without_network(self, folder: Path) -> str:
+        """The same, and where the file is from."""
+        return f"fetch {' or '.join(self.mirrors)}, {self.by_hand(folder)}"
+
 
 @cache
 def registry() -> dict[str, Item]:

@@ -41,10 +41,16 @@ def test_sets(dataset: Dataset, protocol: ProtocolConfig, cls: str) -> list[Keyp
     The two images of a set's first pair are distributed as those of a test pair are.
 
     Raises:
-        ValueError: no such class, fewer test images than ``set_size``, or no set in which each image has a keypoint.
+        ValueError: no such class, a data set that lists its pairs (SPair), fewer test images than ``set_size``, or no
+            set in which each image has a keypoint.
     """
     generator = np.random.default_rng([_SETS, protocol.test_seed, class_key(cls)])
-    images = dataset.images(cls, "test")
+    pairs = dataset.pairs(cls, "test")
+    if pairs.listed is not None:
+        raise ValueError(
+            f"{dataset.name} lists the pairs that may be matched and has no sets: leave protocol.test_sets_per_class 0"
+        )
+    images = pairs.images
     if len(images) < protocol.set_size:
         raise ValueError(
             f"class {cls} has {len(images)} test images, protocol.set_size is {protocol.set_size}: lower it"
@@ -53,6 +59,18 @@ def test_sets(dataset: Dataset, protocol: ProtocolConfig, cls: str) -> list[Keyp
 
 
 test_sets.__test__ = False  # type: ignore[attr-defined]  # not a test of pytest's
+
+
+def check_sets(dataset: Dataset, protocol: ProtocolConfig) -> None:
+    """Find out before training whether every class has the test sets that are asked for.
+
+    Raises:
+        ValueError: as of `test_sets`.
+    """
+    if protocol.test_sets_per_class:
+        one = protocol.model_copy(update={"test_sets_per_class": 1})
+        for cls in dataset.classes:
+            test_sets(dataset, one, cls)
 
 
 def _draw_set(

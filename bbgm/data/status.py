@@ -8,6 +8,7 @@ from bbgm.data.demo import demo_root
 from bbgm.data.download import expected_checksum, fits
 from bbgm.data.integrity import changed_files, manifest_path, matching, missing_files, sizes_in
 from bbgm.data.registry import Item, find, registry
+from bbgm.data.usable import describe_usable
 from bbgm.data.willow import FOLDER, KEYPOINT_NAMES
 from bbgm.paths import weights_root
 
@@ -60,6 +61,7 @@ def _describe(item: Item, check: bool) -> tuple[list[str], list[str]]:
         sizes = sizes_in(place)
         faults = [*missing_files(item, sizes), *changed_files(item, place, sizes, thorough=check)]
         lines += [_verdict(faults), *_counts(item, place, sizes), _size(sizes)]
+        lines += describe_usable(item.name) if item.name in ("voc", "spair") else []
         if check and not (item.manifest or manifest_path(place).is_file()):
             lines += ["  check     files are counted only: there is no manifest, because it was not downloaded by bbgm"]
     else:

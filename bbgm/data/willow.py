@@ -11,8 +11,9 @@ from typing import Literal
 
 import numpy as np
 
+from bbgm.data.crops import CropCache, image_size
 from bbgm.data.integrity import published_names
-from bbgm.data.keypoints import FRAME, KeypointImage, image_size
+from bbgm.data.keypoints import FRAME, KeypointImage
 from bbgm.data.matfile import read_mat
 from bbgm.data.registry import find
 
@@ -74,11 +75,10 @@ ERRATA: tuple[Erratum, ...] = (
 
 def how_to_get(root: Path) -> str:
     """What a user without the data set does: where it goes, its size, where it is from."""
-    item = find("willow")
     return (
         f"Willow ObjectClass is expected in {root} as {{{','.join(KEYPOINT_NAMES)}}}/*.png with a .mat beside each "
         f"(610 files, 68 MB): give 'bbgm data download willow', or set BBGM_DATA to the folder that has {FOLDER}/. "
-        f"By hand: fetch {' or '.join(item.mirrors)}, {item.by_hand(root.parent)}. "
+        f"By hand: {find('willow').without_network(root.parent)}. "
         "The demo data (data.source: demo) need no download."
     )
 
@@ -88,14 +88,18 @@ def read_willow(
     classes: Sequence[str] = (),
     keypoint_names: Mapping[str, tuple[str, ...]] = KEYPOINT_NAMES,
     errata: Sequence[Erratum] = ERRATA,
+    crops: CropCache | None = None,
 ) -> tuple[dict[str, tuple[KeypointImage, ...]], tuple[str, ...]]:
     """Read every annotation, and the header of every image.
+
+    The whole image is the network's input: the object's box is not cut out (authors' code; the paper says crop).
 
     Args:
         root: the folder that contains the class folders.
         classes: to read, in this order; empty: all of ``keypoint_names``.
         keypoint_names: for each class that may be read, its keypoints' names.
         errata: corrections to apply; with none, files with a known error are read as they are.
+        crops: where decoded images are kept; None: nowhere.
 
     Returns:
         The images of each class, sorted by file name; and the identifiers of the corrections that were applied.
@@ -120,7 +124,7 @@ def read_willow(
                 applied.append(erratum.id)
                 if erratum.action == "exclude":
                     continue
-            members.append(_read_image(root, cls, stem, keypoint_names[cls], erratum))
+            members.append(_read_image(root, cls, stem, keypoint_names[cls], erratum, crops))
         images[cls] = tuple(members)
     return images, tuple(applied)
 
@@ -161,7 +165,9 @@ def _check_published(folder: Path, found: set[str]) -> None:
             )
 
 
-def _read_image(root: Path, cls: str, stem: str, names: tuple[str, ...], erratum: Erratum | None) -> KeypointImage:
+def _read_image(
+    root: Path, cls: str, stem: str, names: tuple[str, ...], erratum: Erratum | None, crops: CropCache | None
+) -> KeypointImage:
     path = root / cls / f"{stem}.png"
     size = image_size(path)
     points = read_points(path.with_suffix(".mat"), _expected_points(f"{cls}/{stem}"), size)
@@ -169,7 +175,7 @@ def _read_image(root: Path, cls: str, stem: str, names: tuple[str, ...], erratum
         first, second = erratum.columns
         points[:, [first, second]] = points[:, [second, first]]
     xy = points.T * (FRAME / np.array(size))  # no half-pixel or MATLAB offset, as in the authors' code: below 1 px
-    return KeypointImage(f"{cls}/{stem}", cls, path, size, names[: len(xy)], xy)
+    return KeypointImage(f"{cls}/{stem}", cls, path, size, names[: len(xy)], xy, crops=crops)
 
 
 def _expected_points(file: str) -> int:

@@ -129,7 +129,8 @@ def _published_summary(spec: TableSpec, paper: pd.DataFrame, demo: bool, columns
 
 def _notes(spec: TableSpec, groups: Sequence[Sequence[RunRecord]], printed: pd.DataFrame, demo: bool) -> list[str]:
     run = groups[0][0]
-    per_class = f", {run.config.protocol.test_pairs_per_class} a class" if spec.rows == (Row(),) else ""
+    n_pairs = run.config.protocol.test_pairs_per_class or "all that the data set lists of"
+    per_class = f", {n_pairs} a class" if spec.rows == (Row(),) else ""
     training: dict[str, list[str]] = {}
     for group in groups:
         training.setdefault(describe_training(group[0].config), []).append(group[0].config.title)

@@ -110,7 +110,14 @@ def test_frozen() -> None:
             {"network": {"backbone": "resnet"}},
             r"network\.backbone: .*'vgg16_bn', 'vgg16' or 'small' \(given: 'resnet'\)",
         ),
-        ({"data": {"dataset": "imagenet"}}, r"data\.dataset: .*'willow' \(given: 'imagenet'\)"),
+        ({"data": {"dataset": "imagenet"}}, r"data\.dataset: .*'willow', 'voc' or 'spair' \(given: 'imagenet'\)"),
+        (
+            {"data": {"dataset": "voc", "source": "original", "hidden_keypoints": 0.1}},
+            r"data: .*hidden_keypoints is for willow, which annotates all, not voc: leave it out",
+        ),
+        ({"data": {"dataset": "voc"}}, r"data: .*format of willow, not voc: set source: original"),
+        ({"data": {"keep_outside": True}}, r"data: .*exclude_willow and keep_outside are for voc, not willow"),
+        ({"data": {"dataset": "voc", "exclude_willow": "all"}}, r"data\.exclude_willow: .*'none', 'images_of_2007' or"),
     ],
 )
 def test_errors_name_the_key_the_value_and_what_is_allowed(change: dict[str, object], message: str) -> None:

@@ -27,8 +27,9 @@ def write_image(folder: Path, name: str, points: np.ndarray | None = None) -> Pa
 
 
 @pytest.fixture
-def small_root(tmp_path: Path) -> Path:
+def small_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A tree with four cars and four ducks."""
+    monkeypatch.setenv("BBGM_CACHE", str(tmp_path / "cache"))
     for cls in ("Car", "Duck"):
         for name in "cabd":
             write_image(tmp_path / FOLDER / cls, name)
