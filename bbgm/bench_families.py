@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import bbgm_solver as gm
@@ -39,16 +39,20 @@ def family_of(file: str) -> str:
     return f"random{' full' if full else ''}, {'n <= 12' if int(n1) <= 12 else 'n = 15 to 23'}"
 
 
-def shift_of(path: Path, problem: gm.Problem) -> float:
-    """By how much each match is cheaper than in the problem that the file stands for, so that all nodes are matched.
+def shift_of(path: Path) -> float:
+    """By how much a full matching is cheaper in a file than in the problem that the file stands for.
 
-    A file ``NAME_full.dd`` stands for ``NAME.dd`` beside it. In QAPLIB's instances nothing but the shift is in the
-    vertex costs.
+    A file ``NAME_full.dd`` stands for ``NAME.dd`` beside it, each match made cheaper so that all nodes are matched. In
+    QAPLIB's instances nothing but the shift is in the vertex costs.
     """
-    if path.parent.name == "qaplib":
-        return -float(problem.costs.max()) if problem.n_assignments else 0.0
-    if "_full.dd" not in path.name:
+    is_qaplib = path.parent.name == "qaplib"
+    if not is_qaplib and "_full.dd" not in path.name:
         return 0.0
+    problem = gm.read_dd(path)
+    assert isinstance(problem, gm.Problem)
+    matches = min(problem.n1, problem.n2)
+    if is_qaplib:
+        return -float(problem.costs.max()) * matches if problem.n_assignments else 0.0
     beside = path.with_name(path.name.replace("_full.dd", ".dd"))
     if not beside.is_file():
         raise FileNotFoundError(f"{path} stands for {beside}, which is missing: put it there, or rename {path.name}")
@@ -57,10 +61,10 @@ def shift_of(path: Path, problem: gm.Problem) -> float:
         raise ValueError(f"{path} has several graphs beside it, expected one pair")
     if not np.array_equal(plain.assignments, problem.assignments):
         raise ValueError(f"{path} and the file it stands for allow other matches: it must be that file, shifted")
-    return float(np.mean(plain.costs - problem.costs)) if problem.n_assignments else 0.0
+    return float(np.mean(plain.costs - problem.costs)) * matches if problem.n_assignments else 0.0
 
 
-def shift_free_gap(folder: Path, record: Record) -> float:
+def shift_free_gap(folder: Path, record: Record, best: Mapping[Path, float]) -> float:
     """Gap to the best known value in % of that value without the shift, as the literature has it; nan if none is known.
 
     ``gap_percent`` of a record is relative to the value in the file, which a shift makes many times larger.
@@ -68,11 +72,8 @@ def shift_free_gap(folder: Path, record: Record) -> float:
     if record["gap_percent"] is None:
         return np.nan
     path = folder / record["file"]
-    problem = gm.read_dd(path)
-    assert isinstance(problem, gm.Problem)
-    best = best_known(folder)[path.with_name(path.name.removesuffix(".xz"))]
-    plain = best + shift_of(path, problem) * min(problem.n1, problem.n2)
-    return 100 * (record["objective"] - best) / max(abs(plain), 1e-12)
+    known = best[path.with_name(path.name.removesuffix(".xz"))]
+    return 100 * (record["objective"] - known) / max(abs(known + shift_of(path)), 1e-12)
 
 
 def by_family(folder: Path, records: Sequence[Record], solver: str, source: str = "") -> pd.DataFrame:
@@ -91,7 +92,8 @@ def by_family(folder: Path, records: Sequence[Record], solver: str, source: str 
     if not records:
         raise ValueError(f"no file below {folder} holds a problem of two graphs: there is no family to tell of")
     frame = pd.DataFrame(records).assign(family=[family_of(record["file"]) for record in records])
-    frame["gap"] = [shift_free_gap(folder, record) for record in records]
+    best = best_known(folder)
+    frame["gap"] = [shift_free_gap(folder, record, best) for record in records]
     rows = []
     for family, group in frame.groupby("family"):
         known = group["gap"].dropna()

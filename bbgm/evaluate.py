@@ -4,8 +4,6 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from bbgm.config import ProtocolConfig
 from bbgm.data.keypoints import Dataset
 from bbgm.data.pairs import test_pairs
@@ -44,16 +42,7 @@ def evaluate(matcher: "Matcher", dataset: Dataset, protocol: ProtocolConfig, sho
         pairs = test_pairs(dataset, protocol, cls)
         chunks = [pairs[first : first + CHUNK] for first in range(0, len(pairs), CHUNK)]
         found = [
-            Prediction(
-                cls=cls,
-                source=pair.source.image_id,
-                target=pair.target.image_id,
-                difficulty=pair.difficulty,
-                kept1=pair.kept1.astype(np.int32),
-                kept2=pair.kept2.astype(np.int32),
-                assignment=np.asarray(assignment, dtype=np.int32),
-                truth=pair.truth.astype(np.int32),
-            )
+            Prediction.of(pair, assignment)
             for chunk in progress(chunks, f"test {cls}", show_progress)
             for pair, assignment in zip(chunk, matcher.predict(chunk), strict=True)
         ]

@@ -106,22 +106,8 @@ def solve_sets(
         problems = {key: next(instances) for key in pairs}
         alone, together = pairwise(list(problems.values())), joint(problems)
         for ((p, q), pair), assignment in zip(pairs.items(), alone, strict=True):
-            predictions.append(
-                SetPrediction(
-                    cls=pair.source.cls,
-                    source=pair.source.image_id,
-                    target=pair.target.image_id,
-                    difficulty="",
-                    kept1=pair.kept1.astype(np.int32),
-                    kept2=pair.kept2.astype(np.int32),
-                    assignment=np.asarray(assignment, dtype=np.int32),
-                    truth=pair.truth.astype(np.int32),
-                    number=number,
-                    p=p,
-                    q=q,
-                    joint=np.asarray(together[p, q], dtype=np.int32),
-                )
-            )
+            found = np.asarray(together[p, q], dtype=np.int32)
+            predictions.append(SetPrediction.of(pair, assignment, number=number, p=p, q=q, joint=found))
     return predictions
 
 

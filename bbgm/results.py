@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -32,6 +32,8 @@ from bbgm.paths import results_root
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from bbgm.data.pairs import KeypointPair
 
 FILES = ("config.yaml", "split.json", "history.csv", "model.safetensors", "predictions.npz", "metrics.json")
 VOLATILE = ("throughput", "peak_memory_mib")
@@ -60,6 +62,21 @@ class Prediction:
     kept2: np.ndarray
     assignment: np.ndarray
     truth: np.ndarray
+
+    @classmethod
+    def of(kind, pair: "KeypointPair", assignment: np.ndarray, **more: Any) -> Self:  # cls is a field
+        """What was predicted of a pair; ``more``: the attributes that a subclass has besides."""
+        return kind(
+            cls=pair.source.cls,
+            source=pair.source.image_id,
+            target=pair.target.image_id,
+            difficulty=pair.difficulty,
+            kept1=pair.kept1.astype(np.int32),
+            kept2=pair.kept2.astype(np.int32),
+            assignment=np.asarray(assignment, dtype=np.int32),
+            truth=pair.truth.astype(np.int32),
+            **more,
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,7 +44,12 @@ def set_scores(solution: str, pairs: str, name: str = "f1") -> Scores:
 
 def difference(scores: Scores, other: Scores) -> Scores:
     """Points by which one score of a run is above another score of the same run."""
-    return lambda run: {name: value - other(run)[name] for name, value in scores(run).items()}
+
+    def points(run: RunRecord) -> dict[str, float]:
+        less = other(run)
+        return {name: value - less[name] for name, value in scores(run).items()}
+
+    return points
 
 
 def pairs_of_sets(pairs: str) -> Callable[[RunRecord], int]:
