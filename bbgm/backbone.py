@@ -163,7 +163,7 @@ def normalise(crops: Tensor) -> Tensor:
     return (crops.permute(0, 3, 1, 2).float() / 255 - mean) / std
 
 
-def keypoint_features(maps: list[Tensor], image: Tensor, xy: Tensor, frame: float = 256.0) -> Tensor:
+def keypoint_features(maps: list[Tensor], image: Tensor, xy: Tensor, frame: float = 256.0, unit: bool = True) -> Tensor:
     """Features at keypoints: each map's vectors, normalised to length 1 and bilinearly interpolated, side by side.
 
     The maps cover the frame in cells of step = frame / w px with their centres at (i + 1/2) step. Outside of the
@@ -173,14 +173,15 @@ def keypoint_features(maps: list[Tensor], image: Tensor, xy: Tensor, frame: floa
         maps: (B, C_m, h, w) each.
         image: (N,) int64, the image in [0, B) that a keypoint lies in.
         xy: (N, 2), px in a frame of side ``frame``.
+        unit: normalise the maps' vectors, as BB-GM does; False: leave them as they are, as DGMC does.
 
     Returns:
         (N, sum of C_m).
     """
-    return torch.cat([_interpolate(values, image, xy, frame) for values in maps], dim=1)
+    return torch.cat([_interpolate(values, image, xy, frame, unit) for values in maps], dim=1)
 
 
-def _interpolate(values: Tensor, image: Tensor, xy: Tensor, frame: float) -> Tensor:
+def _interpolate(values: Tensor, image: Tensor, xy: Tensor, frame: float, unit: bool) -> Tensor:
     """Normalise and interpolate one map (B, C, h, w) at N keypoints: (N, C). Only cells that are used are touched."""
     size = torch.tensor([values.shape[3], values.shape[2]], device=xy.device)
     place = xy * size / frame - 0.5  # in cells: step = frame / size
@@ -189,6 +190,7 @@ def _interpolate(values: Tensor, image: Tensor, xy: Tensor, frame: float) -> Ten
     weight = (1 - (place[:, None] - cell).abs()).prod(dim=2)  # from the index before it is clamped
     column, row = torch.minimum(cell.clamp(min=0), size - 1).unbind(dim=2)
     vectors = values.permute(0, 2, 3, 1)[image[:, None], row, column]  # (N, 4, C)
-    length = torch.linalg.vector_norm(vectors, dim=2, keepdim=True)
-    unit = vectors / length.masked_fill(length == 0, 1)
-    return torch.sum(weight[:, :, None].to(unit.dtype) * unit, dim=1)
+    if unit:
+        length = torch.linalg.vector_norm(vectors, dim=2, keepdim=True)
+        vectors = vectors / length.masked_fill(length == 0, 1)
+    return torch.sum(weight[:, :, None].to(vectors.dtype) * vectors, dim=1)

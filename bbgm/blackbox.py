@@ -103,24 +103,30 @@ def compiled_solver(method: str, **options: Any) -> Solver:
     return solve
 
 
-SOLVERS: dict[str, Callable[[], Solver]] = {
-    "best": lambda: compiled_solver("best"),
-    "dual": lambda: compiled_solver("dual"),
-    "exact": lambda: compiled_solver("exact"),
+SOLVERS: dict[str, Callable[[bool], Solver]] = {
+    "best": lambda full: compiled_solver("best", full=full),
+    "dual": lambda full: compiled_solver("dual", full=full),
+    "exact": lambda full: compiled_solver("exact", full=full),
 }
-"""By the name in ``solver.method``. A new one is a function from instances to assignments; name it here and in
-`SolverConfig`."""
+"""By the name in ``solver.method``: given ``full`` (see `make_solver`), a function from instances to assignments. A new
+one is named here and in `SolverConfig`."""
 
 
-def make_solver(method: str) -> "TimedSolver":
+def make_solver(method: str, full: bool = False) -> "TimedSolver":
     """The solver that a configuration names.
+
+    Args:
+        method: a name in `SOLVERS`.
+        full: match as many keypoints as there can be matches, whatever it costs: every keypoint of the image that has
+            fewer, and as many of the other (BB-GM-Max). The paper speaks of the source's keypoints, which cannot all
+            be matched where the target has fewer.
 
     Raises:
         ValueError: no such solver.
     """
     if method not in SOLVERS:
         raise ValueError(f"solver.method {method!r} is not one of {sorted(SOLVERS)}")
-    return TimedSolver(SOLVERS[method]())
+    return TimedSolver(SOLVERS[method](full))
 
 
 class TimedSolver:

@@ -105,6 +105,10 @@ class SolverConfig(Model):
     """The solver as a layer (paper Alg. 1 and Sec. 3.3)."""
 
     method: Literal["best", "dual", "exact"] = "best"
+    full: bool = Field(
+        False,
+        description="match as many keypoints as there can be matches: all of the image that has fewer (BB-GM-Max)",
+    )
     lambda_: float = Field(80.0, alias="lambda", gt=0, description="acts on the gradient of the batch-mean loss")
     margin: float = Field(1.0, ge=0, description="alpha, added to the true unary costs in training")
     multi: Literal["best", "sync"] = Field(
@@ -131,6 +135,7 @@ class RunConfig(Model):
 
     method: str = Field(pattern=r"^[a-z0-9_]+$")
     title: str
+    model: Literal["bbgm"] = Field("bbgm", description="kind of network; settings of the others do not matter")
     budget: Literal["smoke", "demo", "willow", "paper"]
     seed: Seed
     setting: str = Field("Pt=no;Wt=yes", description="which data it was trained on, as in the published tables")
@@ -140,6 +145,15 @@ class RunConfig(Model):
     network: NetworkConfig = NetworkConfig()
     solver: SolverConfig = SolverConfig()
     optimiser: OptimiserConfig = OptimiserConfig()
+
+    @model_validator(mode="after")
+    def _sets_have_partial_matchings(self) -> Self:
+        if self.protocol.test_sets_per_class and self.solver.full:
+            raise ValueError(
+                "protocol.test_sets_per_class asks for sets of images, whose matchings leave keypoints out, and "
+                "solver.full for matchings that leave none: set test_sets_per_class: 0"
+            )
+        return self
 
     def hash(self) -> str:
         """First 16 hex digits of the SHA-256 of all that can change a number (everything but the title)."""
@@ -206,7 +220,7 @@ def make_run(content: Mapping[str, Any], origin: str = "configuration") -> RunCo
     except ValidationError as error:
         lines = []
         for item in error.errors():
-            name = ".".join(str(part) for part in item["loc"])
+            name = ".".join(str(part) for part in item["loc"]) or "run"
             if item["type"] == "extra_forbidden":
                 lines.append(f"  {name}: no such key; the keys here are {_keys(item['loc'][:-1])}")
             else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bbgm.config import ProtocolConfig
 from bbgm.data.keypoints import Dataset
 from bbgm.data.pairs import test_pairs
-from bbgm.metrics import mean_over_classes, score_class
+from bbgm.metrics import check_matching, mean_over_classes, score_class
 from bbgm.progress import progress
 from bbgm.results import Prediction
 
@@ -32,7 +32,8 @@ def evaluate(matcher: "Matcher", dataset: Dataset, protocol: ProtocolConfig, sho
     """Match the test pairs of every class (paper Sec. 4); the matcher is left in evaluation mode.
 
     Raises:
-        ValueError: a prediction is no matching, or a class has no pairs to test.
+        ValueError: a prediction is no matching, and not even a mapping where the method is not one-to-one; or a class
+            has no pairs to test.
     """
     start = time.perf_counter()
     matcher.eval()
@@ -46,6 +47,8 @@ def evaluate(matcher: "Matcher", dataset: Dataset, protocol: ProtocolConfig, sho
             for chunk in progress(chunks, f"test {cls}", show_progress)
             for pair, assignment in zip(chunk, matcher.predict(chunk), strict=True)
         ]
+        for item in found:
+            check_matching(item.assignment, len(item.kept2), one_to_one=matcher.one_to_one)
         per_class[cls] = score_class((item.assignment, item.truth, len(item.kept2)) for item in found)
         predictions += found
     return Evaluation(per_class, mean_over_classes(per_class), predictions, time.perf_counter() - start)

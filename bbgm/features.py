@@ -29,8 +29,12 @@ Features = tuple[Tensor, Tensor]
 """Keypoint features (K, C), one row for each of an image's keypoints, and the global vector (Cg,)."""
 
 
-def compute_features(backbone: Backbone, images: Sequence[KeypointImage]) -> list[Features]:
-    """Features of images at all their keypoints, in one pass through the backbone, on its device."""
+def compute_features(backbone: Backbone, images: Sequence[KeypointImage], unit: bool = True) -> list[Features]:
+    """Features of images at all their keypoints, in one pass through the backbone, on its device.
+
+    Args:
+        unit: see `bbgm.backbone.keypoint_features`.
+    """
     if not images:
         return []
     device = next(backbone.parameters()).device
@@ -39,7 +43,7 @@ def compute_features(backbone: Backbone, images: Sequence[KeypointImage]) -> lis
     counts = [len(image.xy) for image in images]
     index = torch.repeat_interleave(torch.arange(len(images)), torch.tensor(counts)).to(device)
     xy = torch.from_numpy(np.concatenate([image.xy for image in images])).to(device, torch.float32)
-    nodes = keypoint_features(maps, index, xy, FRAME)
+    nodes = keypoint_features(maps, index, xy, FRAME, unit)
     return list(zip(torch.split(nodes, counts), pooled, strict=True))
 
 
@@ -51,10 +55,13 @@ class FeatureCache:
         name: of the backbone, for the files' folder.
         root: the cache's folder; None keeps features in memory only.
         memory: bytes of features to keep in memory at most.
+        unit: see `bbgm.backbone.keypoint_features`.
     """
 
-    def __init__(self, backbone: Backbone, name: str, root: Path | None, memory: int = 2**30) -> None:
-        self._backbone, self._memory = backbone, memory
+    def __init__(
+        self, backbone: Backbone, name: str, root: Path | None, memory: int = 2**30, unit: bool = True
+    ) -> None:
+        self._backbone, self._memory, self._unit = backbone, memory, unit
         self._weights = fingerprint(backbone)
         self._folder = root / "features" / f"{name}-{self._weights[:8]}" if root else None
         if self._folder:
@@ -87,7 +94,7 @@ class FeatureCache:
 
     def _compute(self, image: KeypointImage) -> Features:
         with torch.no_grad():
-            nodes, pooled = (part.float().cpu() for part in compute_features(self._backbone, [image])[0])
+            nodes, pooled = (part.float().cpu() for part in compute_features(self._backbone, [image], self._unit)[0])
         if self._folder:
             _write(self._path(image), nodes, pooled)
         self._hold(image, (nodes, pooled))
@@ -104,8 +111,9 @@ class FeatureCache:
         digest = hashlib.sha256(image.path.read_bytes())
         digest.update(image.xy.astype("<f8").tobytes())
         # The names' order is the rows' order. The identifier tells apart objects that are cut out of one file.
+        reading = [PREPROCESSING] if self._unit else [PREPROCESSING, "raw"]
         digest.update(
-            json.dumps([PREPROCESSING, self._weights, image.image_id, image.names, image.size, image.box]).encode()
+            json.dumps([*reading, self._weights, image.image_id, image.names, image.size, image.box]).encode()
         )
         return self._folder / f"{digest.hexdigest()}.safetensors"
 

@@ -1,13 +1,23 @@
 """What every matching method offers to training and evaluation: BB-GM, its ablations, the peers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
+from bbgm.backbone import make_backbone
 from bbgm.blackbox import Instance
+from bbgm.config import NetworkConfig
+from bbgm.data.keypoints import KeypointImage
 from bbgm.data.pairs import KeypointPair
+from bbgm.features import FeatureCache, Features, compute_features
+from bbgm.paths import cache_root
+
+IMAGES = 16
+"""Images whose features are computed at once, where nothing depends on their number: bounds the memory."""
 
 
 class Matcher(nn.Module):
@@ -15,9 +25,11 @@ class Matcher(nn.Module):
 
     Attributes:
         batch_accuracy: share of the true matches that the last call of `loss` found, margin and all, in [0, 1].
+        one_to_one: whether `predict` uses each target keypoint at most once; evaluation checks it.
     """
 
     batch_accuracy: float = 0.0
+    one_to_one: bool = True
 
     def loss(self, pairs: Sequence[KeypointPair]) -> Tensor:
         """Training loss of a batch, a scalar."""
@@ -39,3 +51,52 @@ class Matcher(nn.Module):
     def solver_seconds(self) -> float:
         """Time spent in a combinatorial solver so far, s."""
         return 0.0
+
+
+class VisualMatcher(Matcher):
+    """Base of the methods that see images through a backbone; its features are cached where it is frozen.
+
+    Args:
+        network: the settings; the initial parameters come from torch's generator.
+        unit: keypoint features of length 1 before interpolation, or as they are; see `bbgm.backbone`.
+    """
+
+    def __init__(self, network: NetworkConfig, unit: bool = True) -> None:
+        super().__init__()
+        self.backbone = make_backbone(network)
+        self._backbone_name, self._unit = network.backbone, unit
+        self._cache: FeatureCache | None = None
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
+        """As in `nn.Module`; other weights of a frozen backbone give other features."""
+        self._cache = None
+        return super().load_state_dict(state_dict, strict, assign)
+
+    def parameter_groups(self, lr: float, backbone_factor: float) -> list[dict[str, Any]]:
+        """See `Matcher.parameter_groups`; the backbone learns at ``backbone_factor * lr``, or not at all if frozen."""
+        backbone = [p for p in self.backbone.parameters() if p.requires_grad]
+        head = [p for name, p in self.named_parameters() if not name.startswith("backbone.")]
+        groups = [
+            {"name": "head", "params": head, "lr": lr},
+            {"name": "backbone", "params": backbone, "lr": backbone_factor * lr},
+        ]
+        return [group for group in groups if group["params"]]
+
+    def visual_features(self, images: list[KeypointImage]) -> list[Features]:
+        """Features of images at all their keypoints, and their global vectors; differentiable unless frozen."""
+        if self.backbone.frozen:
+            if self._cache is None:
+                self._cache = FeatureCache(self.backbone, self._backbone_name, cache_root(), unit=self._unit)
+            return self._cache.features_of(images)
+        # In training all at once, for the sake of batch norm.
+        step = len(images) if torch.is_grad_enabled() else IMAGES
+        parts = (images[i : i + step] for i in range(0, len(images), step))
+        return [found for part in parts for found in compute_features(self.backbone, part, self._unit)]
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Seed torch's CPU generator within the block, and put it back afterwards."""
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        yield

@@ -38,23 +38,38 @@ def count(assignment: np.ndarray, truth: np.ndarray, n2: int) -> Counts:
     """Counts of one pair.
 
     Args:
-        assignment: (n1,) integers, predicted index of the target keypoint, -1 = unmatched.
+        assignment: (n1,) integers, predicted index of the target keypoint, -1 = unmatched. Of a method that is not
+            one-to-one it may use a target several times; see `check_matching`.
         truth: (n1,) integers, the true one, -1 = the target has none.
         n2: number of target keypoints.
 
     Raises:
-        ValueError: the shapes differ, an index is outside -1 ... n2 - 1, or a target is used twice.
+        ValueError: the shapes differ, an index is outside -1 ... n2 - 1, or the truth uses a target twice.
     """
     assignment, truth = np.asarray(assignment), np.asarray(truth)
     if assignment.shape != truth.shape or assignment.ndim != 1:
         raise ValueError(f"assignment {assignment.shape} and truth {truth.shape} must both have the shape (n1,)")
-    for name, values in (("assignment", assignment), ("truth", truth)):
-        used = values[values != -1]
-        if used.size and (used.min() < 0 or used.max() >= n2 or np.unique(used).size < used.size):
-            raise ValueError(f"{name} {values.tolist()} is no matching into {n2} target keypoints (-1 = unmatched)")
+    check_matching(assignment, n2, "assignment", one_to_one=False)
+    check_matching(truth, n2, "truth")
     matched = assignment >= 0
     correct = matched & (assignment == truth)
     return Counts(1, truth.size, n2, int(np.sum(truth >= 0)), int(np.sum(matched)), int(np.sum(correct)))
+
+
+def check_matching(matches: np.ndarray, n2: int, name: str = "assignment", one_to_one: bool = True) -> None:
+    """Find out whether matches (n1,) into n2 target keypoints, -1 = unmatched, are a matching.
+
+    Args:
+        name: what they are called in the error.
+        one_to_one: False: a target may be used several times.
+
+    Raises:
+        ValueError: an index is outside -1 ... n2 - 1, or a target is used twice.
+    """
+    used = matches[matches != -1]
+    outside = used.size and (used.min() < 0 or used.max() >= n2)
+    if outside or (one_to_one and np.unique(used).size < used.size):
+        raise ValueError(f"{name} {matches.tolist()} is no matching into {n2} target keypoints (-1 = unmatched)")
 
 
 def score(counts: Counts) -> dict[str, float | int]:

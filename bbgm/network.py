@@ -6,8 +6,7 @@ An instance's edges come from the Delaunay triangulation of the kept keypoints, 
 graph does not depend on how a pair shuffles its keypoints, and each is refined once for all the pairs that it is in.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,22 +16,20 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bbgm.affinity import AFFINITIES, global_features
-from bbgm.backbone import make_backbone
 from bbgm.batching import Side, gather_rows, incidence_matrices
 from bbgm.blackbox import Instance, make_solver, match_graphs
 from bbgm.config import RunConfig
-from bbgm.data.keypoints import FRAME, KeypointImage
+from bbgm.data.keypoints import FRAME
 from bbgm.data.pairs import KeypointPair
-from bbgm.features import FeatureCache, Features, compute_features
+from bbgm.features import Features
 from bbgm.graph import Graph, pseudo_coordinates
 from bbgm.losses import add_margin, batch_accuracy, hamming_loss
-from bbgm.matcher import Matcher
-from bbgm.paths import cache_root
+from bbgm.matcher import Matcher, VisualMatcher, seeded
 from bbgm.spline import SplineConv, SplinePlan
 
 __all__ = ["BBGM", "MATCHERS", "Matcher", "PairCosts", "SplineCNN", "make_matcher"]
 
-PAIRS, GRAPHS, IMAGES = 256, 64, 16
+PAIRS, GRAPHS = 256, 64
 """How many of each are computed at once: bounds the memory."""
 
 
@@ -76,7 +73,7 @@ class SplineCNN(nn.Module):
         return x + self.weight * self.second.apply_plan(hidden, plan)
 
 
-class BBGM(Matcher):
+class BBGM(VisualMatcher):
     """The paper's network, with its ablations: fixed affinity, no refinement, unary costs only, frozen backbone.
 
     Args:
@@ -84,28 +81,20 @@ class BBGM(Matcher):
     """
 
     def __init__(self, config: RunConfig) -> None:
-        super().__init__()
         network, self._settings = config.network, config.solver
-        with _seeded(config.seed):
-            self.backbone = make_backbone(network)
+        with seeded(config.seed):
+            super().__init__(network)
             channels, global_channels = self.backbone.node_channels, 2 * self.backbone.global_channels
             affinity = AFFINITIES[network.affinity]
             self.refinement = SplineCNN(channels, network.refine_weight) if network.refine else None
             self.vertex_affinity = affinity(channels, global_channels)
             self.edge_affinity = affinity(channels, global_channels) if network.quadratic else None
-        self.solver = make_solver(config.solver.method)
-        self._backbone_name = network.backbone
-        self._cache: FeatureCache | None = None
+        self.solver = make_solver(config.solver.method, full=config.solver.full)
 
     @property
     def solver_seconds(self) -> float:
         """Time spent in the solver so far, forward and backward, s."""
         return self.solver.seconds
-
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
-        """As in `nn.Module`; other weights of a frozen backbone give other features."""
-        self._cache = None
-        return super().load_state_dict(state_dict, strict, assign)
 
     def costs(self, pairs: Sequence[KeypointPair]) -> list[PairCosts]:
         """The instances of pairs, without margin; differentiable."""
@@ -140,23 +129,13 @@ class BBGM(Matcher):
         """See `Matcher.instances`. Put the network into evaluation mode before."""
         return [instance for part in self._instances(pairs) for instance in part]
 
-    def parameter_groups(self, lr: float, backbone_factor: float) -> list[dict[str, Any]]:
-        """See `Matcher.parameter_groups`; the backbone learns at ``backbone_factor * lr``, or not at all if frozen."""
-        backbone = [p for p in self.backbone.parameters() if p.requires_grad]
-        head = [p for name, p in self.named_parameters() if not name.startswith("backbone.")]
-        groups = [
-            {"name": "head", "params": head, "lr": lr},
-            {"name": "backbone", "params": backbone, "lr": backbone_factor * lr},
-        ]
-        return [group for group in groups if group["params"]]
-
     def _batches(self, pairs: Sequence[KeypointPair]) -> Iterator[tuple[Tensor, Tensor, list[tuple[Graph, Graph]]]]:
         """Costs of some hundred pairs at a time, filled up to the largest: (P, n1, n2), (P, E1, E2), and the graphs."""
         if not pairs:
             return
         sides = [(Side.make(pair.source, pair.kept1), Side.make(pair.target, pair.kept2)) for pair in pairs]
         images = {side.image.image_id: side.image for both in sides for side in both}
-        features = dict(zip(images, self._features(list(images.values())), strict=True))
+        features = dict(zip(images, self.visual_features(list(images.values())), strict=True))
         refined = self._refine({side.key: side for both in sides for side in both}, features)
         for start in range(0, len(sides), PAIRS):
             chunk = sides[start : start + PAIRS]
@@ -191,15 +170,6 @@ class BBGM(Matcher):
                 for b, (g1, g2) in enumerate(graphs)
             ]
 
-    def _features(self, images: list[KeypointImage]) -> list[Features]:
-        if self.backbone.frozen:
-            if self._cache is None:
-                self._cache = FeatureCache(self.backbone, self._backbone_name, cache_root())
-            return self._cache.features_of(images)
-        # In training all at once, for the sake of batch norm.
-        step = len(images) if torch.is_grad_enabled() else IMAGES
-        return [f for i in range(0, len(images), step) for f in compute_features(self.backbone, images[i : i + step])]
-
     def _refine(self, sides: dict[Any, Side], features: dict[str, Features]) -> "_Refined":
         like = next(self.vertex_affinity.parameters())
         graphs = [side.graph() for side in sides.values()]
@@ -221,18 +191,10 @@ class _Refined:
     graphs: dict[Any, Graph]
 
 
-@contextmanager
-def _seeded(seed: int) -> Iterator[None]:
-    """Seed torch's CPU generator within the block, and put it back afterwards."""
-    with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(seed)
-        yield
-
-
-MATCHERS: dict[str, Callable[[RunConfig], Matcher]] = {}
-"""Methods that are not BB-GM with other settings, by the name of their configuration."""
+MATCHERS: dict[str, Callable[[RunConfig], Matcher]] = {"bbgm": BBGM}
+"""By the name in ``model``."""
 
 
 def make_matcher(config: RunConfig) -> Matcher:
     """The network of a run, on the CPU; its initial parameters depend on the configuration and its seed only."""
-    return MATCHERS.get(config.method, BBGM)(config)
+    return MATCHERS[config.model](config)

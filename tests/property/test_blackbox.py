@@ -1,6 +1,6 @@
 """The solver layer: brute force, and its gradient against difference quotients of the interpolated loss."""
 
-from functools import cache
+from functools import cache, partial
 from itertools import permutations
 
 import numpy as np
@@ -36,11 +36,14 @@ def all_matchings(n1, n2):
     return assignments, (assignments[:, :, None] == np.arange(n2)).astype(float)
 
 
-def enumerate_solver(instances):
+def enumerate_solver(instances, full=False):
     """A solver by brute force: what a developer may put in the place of ours."""
     result = []
     for x in instances:
         assignments, v = all_matchings(*x.unary.shape)
+        if full:
+            largest = (assignments >= 0).sum(axis=1) == min(x.unary.shape)
+            assignments, v = assignments[largest], v[largest]
         (i, i2), (j, j2) = x.edges1.T, x.edges2.T
         e = v[:, i[:, None], j] * v[:, i2[:, None], j2]
         costs = np.tensordot(v, x.unary, 2) + np.tensordot(e, x.quadratic, 2)
@@ -74,12 +77,16 @@ def test_edge_indicator_marks_the_pairs_of_edges_whose_ends_are_matched():
             assert e[a, b] == (assignment[i] == j and assignment[i2] == j2)
 
 
+@pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize(("n1", "n2"), [(3, 3), (4, 2), (2, 4), (1, 1), (1, 3)])
-def test_forward_is_the_cheapest_matching(n1, n2):
+def test_forward_is_the_cheapest_matching(n1, n2, full):
+    """Of all, or with ``full`` of those that leave no node of the smaller graph out, though matches may cost."""
     rng = np.random.default_rng([1, n1, n2])
     instances = [random_instance(rng, n1, n2) for _ in range(10)]
-    _, _, v, e = layer(instances, 1.0)
-    for x, found_v, found_e, best in zip(instances, v, e, enumerate_solver(instances), strict=True):
+    _, _, v, e = layer(instances, 1.0, make_solver("best", full))
+    if full:
+        assert all(part.sum() == min(n1, n2) for part in v)
+    for x, found_v, found_e, best in zip(instances, v, e, enumerate_solver(instances, full), strict=True):
         assert x.cost((found_v.detach().numpy(), found_e.detach().numpy())) == pytest.approx(x.cost(x.solution(best)))
 
 
@@ -106,22 +113,23 @@ def test_quadratic_costs_get_a_gradient_though_the_loss_sees_vertices_only():
     assert quadratic[0].grad.abs().sum() > 0
 
 
-def proved_solver(instances):
+def proved_solver(instances, full=False):
     """Our solver; each of its matchings is checked to be optimal, by enumeration."""
-    assignments = compiled_solver("best")(instances)
-    for x, found, best in zip(instances, assignments, enumerate_solver(instances), strict=True):
+    assignments = compiled_solver("best", full=full)(instances)
+    for x, found, best in zip(instances, assignments, enumerate_solver(instances, full), strict=True):
         assert x.cost(x.solution(found)) == pytest.approx(x.cost(x.solution(best)), abs=1e-9)
     return assignments
 
 
-def gradient_and_quotient(rng, batch, lambda_):
+def gradient_and_quotient(rng, batch, lambda_, full=False):
     """Directional derivatives of a batch: from the layer, and from f_lambda; NaN where f_lambda has a kink nearby.
 
     f_lambda is linear around w if both minima stay what they are: then its slopes on both sides agree.
     """
     instances = [random_instance(rng, 4, 3 + b % 3) for b in range(batch)]
     truths = [random_truth(rng, *x.unary.shape) for x in instances]
-    unary, quadratic, v, _ = layer(instances, lambda_, proved_solver)
+    solver = partial(proved_solver, full=full)
+    unary, quadratic, v, _ = layer(instances, lambda_, solver)
     hamming_loss(v, [torch.from_numpy(truth) for truth in truths]).backward()
 
     directions = [(rng.normal(size=x.unary.shape), rng.normal(size=x.quadratic.shape)) for x in instances]
@@ -136,7 +144,7 @@ def gradient_and_quotient(rng, batch, lambda_):
     ahead, here, behind = (
         interpolated_loss(
             [x.plus(d, sign * step) for x, d in zip(instances, directions, strict=True)],
-            gradients, constants, lambda_, proved_solver,
+            gradients, constants, lambda_, solver,
         )
         for sign in (1, 0, -1)
     )  # fmt: skip
@@ -154,6 +162,20 @@ def test_gradient_equals_difference_quotients_of_the_interpolation():
     slopes, quotients = np.array(checked).T
     np.testing.assert_allclose(slopes, quotients, atol=1e-6, rtol=0)
     assert np.count_nonzero(slopes) > 60
+
+
+def test_gradient_of_the_full_solver_is_that_of_its_own_interpolation():
+    """Both solves leave no node of the smaller graph out: the gradient moves as many matches in as out."""
+    rng = np.random.default_rng(12)
+    pairs = [pair for k in range(4) for pair in gradient_and_quotient(rng, 10, (5.0, 20.0)[k % 2], full=True)]
+    slopes, quotients = np.array([pair for pair in pairs if np.isfinite(pair[1])]).T
+    assert len(slopes) >= 36
+    np.testing.assert_allclose(slopes, quotients, atol=1e-6, rtol=0)
+    assert np.count_nonzero(slopes) > 12
+    x = random_instance(rng, 5, 4)
+    unary, _, v, _ = layer([x], 20.0, make_solver("best", full=True))
+    hamming_loss(v, [torch.zeros(5, 4)]).backward()  # the loss would have fewer matches
+    assert float(unary[0].grad.sum()) == 0
 
 
 def test_interpolation_has_the_loss_as_its_limit_and_bounds_it():
@@ -216,7 +238,7 @@ def test_a_pair_without_edges_and_an_empty_one():
 def test_another_solver_can_take_its_place(monkeypatch):
     rng = np.random.default_rng(8)
     instances = [random_instance(rng, 3, 3) for _ in range(5)]
-    monkeypatch.setitem(SOLVERS, "enumeration", lambda: enumerate_solver)
+    monkeypatch.setitem(SOLVERS, "enumeration", lambda full: enumerate_solver)
     ours, theirs = layer(instances, 1.0, "exact"), layer(instances, 1.0, "enumeration")
     assert all(torch.equal(a, b) for a, b in zip(ours[2], theirs[2], strict=True))
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bbgm.metrics import count, mean_over_classes, score_class
+from bbgm.metrics import check_matching, count, mean_over_classes, score_class
 
 SMALL = (np.array([0, 1]), np.array([0, 1]), 2)  # both right
 LARGE = (np.array([1, 0, 2, -1, 5, 3]), np.array([0, 1, 2, 3, -1, -1]), 6)  # 1 of 4 right, 5 matched
@@ -48,8 +48,19 @@ def test_mean_is_unweighted_over_classes() -> None:
 
 @pytest.mark.parametrize(
     ("assignment", "message"),
-    [([0, 0], "no matching"), ([0, 2], "no matching"), ([-2, 0], "no matching"), ([0], "shape")],
+    [([0, 2], "assignment.* no matching"), ([-2, 0], "no matching"), ([0], "shape")],
 )
-def test_what_is_no_matching_is_an_error(assignment: list[int], message: str) -> None:
+def test_what_is_no_mapping_is_an_error(assignment: list[int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         count(np.array(assignment), np.array([0, 1]), 2)
+
+
+def test_a_target_that_is_used_twice() -> None:
+    twice, truth = np.array([0, 0, -1]), np.array([0, 1, -1])
+    counts = count(twice, truth, 2)  # as row-wise decisions give
+    assert (counts.matched, counts.correct, counts.true) == (2, 1, 2)
+    with pytest.raises(ValueError, match=r"assignment .* no matching"):
+        check_matching(twice, 2)
+    check_matching(twice, 2, one_to_one=False)
+    with pytest.raises(ValueError, match=r"truth .* no matching"):
+        count(truth, twice, 2)

@@ -115,8 +115,8 @@ def test_prediction_does_not_depend_on_company_or_chunks(images, monkeypatch):
     pairs = make_pairs(images)
     matcher = trained_a_little(make_config(), pairs)
     together = matcher.predict(pairs)
-    for limit in ("PAIRS", "GRAPHS", "IMAGES"):
-        monkeypatch.setattr(f"bbgm.network.{limit}", 2)
+    for limit in ("network.PAIRS", "network.GRAPHS", "matcher.IMAGES"):
+        monkeypatch.setattr(f"bbgm.{limit}", 2)
     for pair, found, chunked in zip(pairs, together, matcher.predict(pairs), strict=True):
         assert found.dtype == np.int32
         assert np.array_equal(found, chunked)
@@ -232,6 +232,23 @@ def test_solver_of_the_configuration_is_used(images):
     pairs = [make_pair(images, 0, 1, 4, 4), make_pair(images, 1, 2, 3, 4)]
     found = [make_matcher(make_config(solver={"method": method})).predict(pairs) for method in ("best", "exact")]
     assert all(np.array_equal(a, b) for a, b in zip(*found, strict=True))
+
+
+def test_bbgm_max_leaves_no_keypoint_of_the_smaller_side_out(images):
+    """In training and at test, also where every match costs something, so that BB-GM leaves all of them out."""
+    pairs = [make_pair(images, *shape) for shape in ((0, 1, 4, 5), (1, 2, 5, 3), (2, 3, 1, 4), (3, 0, 4, 4))]
+    smaller = [min(len(pair.kept1), len(pair.kept2)) for pair in pairs]
+    for network in ({}, {"refine": False, "quadratic": False}):
+        partial, full = (make_matcher(make_config(network=network, solver={"full": f})) for f in (False, True))
+        assert [np.sum(a >= 0) for a in full.predict(pairs)] == smaller
+    for matcher in (partial, full):
+        torch.nn.init.constant_(matcher.vertex_affinity.layer.bias, -5.0)  # features are positive: similarities not
+    assert min(costs.unary.min() for costs in full.costs(pairs)) > 0
+    assert [np.sum(a >= 0) for a in partial.predict(pairs)] == [0] * 4
+    assert [np.sum(a >= 0) for a in full.predict(pairs)] == smaller
+    true = [int(np.sum(pair.truth >= 0)) for pair in pairs]
+    assert partial.loss(pairs).item() == np.mean(true)
+    assert full.loss(pairs).item() >= np.mean(np.subtract(smaller, true))
 
 
 def test_instance_for_the_solver_has_the_costs_in_double_precision(images):
