@@ -1,5 +1,6 @@
 """Every figure. ``plot_...`` gives a ``Figure`` (or draws into given axes), :func:`save_figure` writes PDF and PNG."""
 
+from bbgm.plotting.architecture import plot_construction, plot_extraction, plot_layer
 from bbgm.plotting.bounds import plot_bounds, plot_relaxations
 from bbgm.plotting.comparison import plot_table_comparison
 from bbgm.plotting.costs import plot_costs
@@ -17,8 +18,11 @@ __all__ = [
     "draw_matching",
     "new_figure",
     "plot_bounds",
+    "plot_construction",
     "plot_costs",
     "plot_cycle",
+    "plot_extraction",
+    "plot_layer",
     "plot_learning_curves",
     "plot_loss_landscape",
     "plot_loss_section",

@@ -79,6 +79,7 @@ NOTEBOOKS = {
     "00_start_here": runs_of_budget,
     "01_loss_landscape": runs_of_budget,
     "02_graph_matching": data_of_budget,
+    "03_architecture": runs_of_budget,
     "08_willow": tables_of_budget,
 }
 
