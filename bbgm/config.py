@@ -20,7 +20,7 @@ Count = Annotated[int, Field(ge=0, lt=2**31)]
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
 
 
-FilterName = Literal["intersection", "all"]
+FilterName = Literal["intersection", "inclusion", "unfiltered"]
 FILTER_NAMES: tuple[str, ...] = get_args(FilterName)
 
 
@@ -73,19 +73,21 @@ class ProtocolConfig(Model):
     )
     split_seed: Seed = 0
     min_keypoints: Positive = Field(
-        2, description="pairs with fewer common keypoints are drawn again; the filter 'all' wants one in each image"
+        2, description="pairs with fewer common keypoints are drawn again; the other filters want one in each image"
     )
     test_pairs_per_class: Count = Field(1000, description="0: all that the data set lists (SPair)")
     test_sets_per_class: Count = Field(
-        0, description="sets of images that are also matched jointly (BB-GM-Multi), for the filter 'all' only"
+        0, description="sets of images that are also matched jointly (BB-GM-Multi), for the filter 'unfiltered' only"
     )
     set_size: int = Field(5, ge=2, lt=2**31, description="images of a set")
     test_seed: Seed = Field(123, description="draws the same test pairs and sets in every run")
 
     @model_validator(mode="after")
     def _sets_are_unfiltered(self) -> Self:
-        if self.test_sets_per_class and self.filter != "all":
-            raise ValueError("test_sets_per_class is for the filter 'all': leave it 0, or set filter: all")
+        if self.test_sets_per_class and self.filter != "unfiltered":
+            raise ValueError(
+                "test_sets_per_class is for the filter 'unfiltered': leave it 0, or set filter: unfiltered"
+            )
         return self
 
 
@@ -152,6 +154,15 @@ class RunConfig(Model):
             raise ValueError(
                 "protocol.test_sets_per_class asks for sets of images, whose matchings leave keypoints out, and "
                 "solver.full for matchings that leave none: set test_sets_per_class: 0"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _filter_fits_the_data_set(self) -> Self:
+        if self.data.dataset == "spair" and self.protocol.filter != "intersection":
+            raise ValueError(
+                f"spair lists the common keypoints of its pairs and no others, which leaves filter "
+                f"{self.protocol.filter!r} nothing to do: set protocol.filter: intersection"
             )
         return self
 
@@ -224,7 +235,7 @@ def make_run(content: Mapping[str, Any], origin: str = "configuration") -> RunCo
             if item["type"] == "extra_forbidden":
                 lines.append(f"  {name}: no such key; the keys here are {_keys(item['loc'][:-1])}")
             else:
-                given = "" if item["type"] == "missing" else f" (given: {item['input']!r})"
+                given = "" if item["type"] == "missing" or not item["loc"] else f" (given: {item['input']!r})"
                 lines.append(f"  {name}: {item['msg']}{given}")
         raise ValueError(f"{origin} is not valid:\n" + "\n".join(lines)) from error
 

@@ -12,7 +12,11 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     train = commands.add_parser("train", help="train and evaluate one run (resumes a killed one, reads a finished one)")
     train.add_argument("--method", default="bbgm", help="a file of config/experiments (default %(default)s)")
     train.add_argument("--budget", default="demo", help="a file of config/budgets (default %(default)s)")
-    train.add_argument("--filter", default="intersection", help="keypoint filter: intersection or all (%(default)s)")
+    train.add_argument(
+        "--filter",
+        default="intersection",
+        help="keypoint filter: intersection, inclusion or unfiltered (default %(default)s)",
+    )
     train.add_argument("--seed", type=int, default=0, help="of all random numbers (default %(default)s)")
     train.add_argument("--folder", type=Path, help="where to; default: its place below results/")
     train.set_defaults(command=_train)

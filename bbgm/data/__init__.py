@@ -10,9 +10,10 @@ from bbgm.config import DataConfig, ProtocolConfig
 from bbgm.data import spair, voc, willow
 from bbgm.data.crops import CropCache
 from bbgm.data.demo import demo_root, make_demo
+from bbgm.data.filters import FILTERS
 from bbgm.data.hidden import hide_keypoints
 from bbgm.data.keypoints import FRAME, Dataset, ImagePair, KeypointImage
-from bbgm.data.pairs import FILTERS, KeypointPair, check_pairs, make_pair, sample_training_batch, test_pairs
+from bbgm.data.pairs import KeypointPair, check_pairs, make_pair, sample_training_batch, test_pairs
 from bbgm.data.sets import KeypointSet, check_sets, test_sets
 from bbgm.data.split import split_images
 from bbgm.data.voc_split import read_split
@@ -55,7 +56,7 @@ def _open_willow(data: DataConfig, protocol: ProtocolConfig) -> Dataset:
     images, applied = willow.read_willow(root / willow.FOLDER, data.classes, errata=errata, crops=crops)
     images = hide_keypoints(images, data.hidden_keypoints, data.hidden_seed)
     train, test = split_images(images, protocol)
-    return Dataset("willow", train, test, applied)
+    return Dataset("willow", train, test, applied, hidden=data.hidden_keypoints)
 
 
 def _open_voc(data: DataConfig, protocol: ProtocolConfig) -> Dataset:

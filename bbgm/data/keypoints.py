@@ -74,13 +74,6 @@ class ImagePairs:
     def __len__(self) -> int:
         return len(self.images) * (len(self.images) - 1) if self.listed is None else len(self.listed)
 
-    def draw(self, generator: np.random.Generator) -> ImagePair:
-        """One of them, all with the same probability."""
-        if self.listed is not None:
-            return self.listed[generator.integers(len(self.listed))]
-        first, second = generator.choice(len(self.images), size=2, replace=False)
-        return ImagePair(self.images[first], self.images[second])
-
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
@@ -92,6 +85,7 @@ class Dataset:
         errata_applied: identifiers of the annotation errors that were corrected on reading.
         listed: for each part and class the pairs of images, where the data set lists them (SPair-71k).
         dropped: what was left out.
+        hidden: share of the keypoints that was left out of the images at random (`bbgm.data.hidden`).
     """
 
     name: str
@@ -100,6 +94,7 @@ class Dataset:
     errata_applied: tuple[str, ...] = ()
     listed: Mapping[Subset, Mapping[str, tuple[ImagePair, ...]]] = field(default_factory=dict)
     dropped: DropReport = field(default_factory=DropReport)
+    hidden: float = 0.0
 
     @property
     def classes(self) -> tuple[str, ...]:

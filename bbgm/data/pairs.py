@@ -1,12 +1,13 @@
-"""Pairs of images: sampling and keypoint filters (paper Sec. 4, 'Keypoint filtering')."""
+"""Pairs of images: what is matched, and how training and test pairs are sampled (paper Sec. 4)."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from bbgm.config import ProtocolConfig
-from bbgm.data.keypoints import SUBSETS, Dataset, ImagePair, ImagePairs, KeypointImage
+from bbgm.data.filters import find_filter
+from bbgm.data.keypoints import SUBSETS, Dataset, ImagePair, ImagePairs, KeypointImage, Subset
 from bbgm.data.split import class_key
 
 MAX_DRAWS = 1000
@@ -46,24 +47,6 @@ class KeypointPair:
         return matrix
 
 
-Filter = Callable[[KeypointImage, KeypointImage], tuple[list[int], list[int]]]
-
-
-def intersection(source: KeypointImage, target: KeypointImage) -> tuple[list[int], list[int]]:
-    """Keep the keypoints that both images have."""
-    common = set(source.names) & set(target.names)
-    kept1, kept2 = ([k for k, name in enumerate(image.names) if name in common] for image in (source, target))
-    return kept1, kept2
-
-
-def all_keypoints(source: KeypointImage, target: KeypointImage) -> tuple[list[int], list[int]]:
-    """Keep every keypoint of both images, with or without a partner (the paper's unfiltered setting)."""
-    return list(range(len(source.names))), list(range(len(target.names)))
-
-
-FILTERS: dict[str, Filter] = {"intersection": intersection, "all": all_keypoints}
-
-
 def make_pair(
     source: KeypointImage,
     target: KeypointImage,
@@ -79,11 +62,7 @@ def make_pair(
     Raises:
         ValueError: no such filter.
     """
-    if keypoint_filter not in FILTERS:
-        raise ValueError(
-            f"keypoint filter {keypoint_filter!r} is not one of {sorted(FILTERS)} (paper Sec. 4, 'Keypoint filtering')"
-        )
-    kept1, kept2 = FILTERS[keypoint_filter](source, target)
+    kept1, kept2 = find_filter(keypoint_filter).keep(source, target)
     if names is not None:
         kept1 = [k for k in kept1 if source.names[k] in names]
         kept2 = [k for k in kept2 if target.names[k] in names]
@@ -106,7 +85,7 @@ def sample_training_batch(
     batch = []
     for _ in range(batch_size):
         cls = classes[generator.integers(len(classes))]
-        batch.append(_draw_pair(dataset.pairs(cls, "train"), protocol, generator))
+        batch.append(_draw_pair(dataset, cls, "train", protocol, generator))
     return batch
 
 
@@ -123,7 +102,7 @@ def test_pairs(dataset: Dataset, protocol: ProtocolConfig, cls: str) -> list[Key
     generator = np.random.default_rng([_TEST, protocol.test_seed, class_key(cls)])
     pairs, n = dataset.pairs(cls, "test"), protocol.test_pairs_per_class
     if pairs.listed is None:
-        return [_draw_pair(pairs, protocol, generator) for _ in range(n)]
+        return [_draw_pair(dataset, cls, "test", protocol, generator) for _ in range(n)]
     chosen: Sequence[int] = range(len(pairs))
     if 0 < n < len(pairs):
         chosen = sorted(generator.choice(len(pairs), size=n, replace=False).tolist())
@@ -134,11 +113,12 @@ test_pairs.__test__ = False  # type: ignore[attr-defined]  # not a test of pytes
 
 
 def least_keypoints(protocol: ProtocolConfig) -> int:
-    """Number of kept keypoints with which an image of a pair may stay; without a filter one is enough (authors' code).
+    """Number of kept keypoints with which an image of a pair may stay.
 
-    Pairs without a common keypoint then stay as well: all that is matched in them is wrong.
+    ``min_keypoints`` under intersection; one under the other two filters (authors' code, which draws again only what
+    gives an empty matrix). Without a filter, pairs without a common keypoint stay: whatever is matched there is wrong.
     """
-    return 1 if protocol.filter == "all" else protocol.min_keypoints
+    return protocol.min_keypoints if protocol.filter == "intersection" else 1
 
 
 def check_pairs(dataset: Dataset, protocol: ProtocolConfig) -> None:
@@ -162,19 +142,38 @@ def check_pairs(dataset: Dataset, protocol: ProtocolConfig) -> None:
                     f"{len(pairs.images)} (left out: {dataset.dropped.summary(subset, cls)}): "
                     "add images, or leave the class out by data.classes"
                 )
-            _draw_pair(pairs, protocol, generator)
+            _draw_pair(dataset, cls, subset, protocol, generator)
 
 
-def _draw_pair(pairs: ImagePairs, protocol: ProtocolConfig, generator: np.random.Generator) -> KeypointPair:
-    least = least_keypoints(protocol)
+def remedies(dataset: Dataset, protocol: ProtocolConfig) -> str:
+    """What can be changed where too few keypoints are found."""
+    possible = {
+        "lower protocol.min_keypoints": least_keypoints(protocol) > 1,
+        "lower data.hidden_keypoints": dataset.hidden > 0,
+        "leave the class out by data.classes": True,
+    }
+    return ", or ".join(text for text, applies in possible.items() if applies)
+
+
+def _draw_pair(
+    dataset: Dataset, cls: str, subset: Subset, protocol: ProtocolConfig, generator: np.random.Generator
+) -> KeypointPair:
+    pairs, least = dataset.pairs(cls, subset), least_keypoints(protocol)
     for _ in range(MAX_DRAWS):
-        pair = _shuffle(pairs.draw(generator), protocol, generator)
+        pair = _shuffle(_draw_images(pairs, protocol, generator), protocol, generator)
         if min(len(pair.kept1), len(pair.kept2)) >= least:
             return pair
     raise ValueError(
-        f"{MAX_DRAWS} draws gave no pair of class {pairs.images[0].cls} with {least} keypoints or more after the "
-        f"filter {protocol.filter!r}: lower {'data.hidden_keypoints' if least == 1 else 'protocol.min_keypoints'}"
+        f"{MAX_DRAWS} draws from the {subset} part gave no pair of class {cls} with {least} keypoints or more after "
+        f"the filter {protocol.filter!r}: {remedies(dataset, protocol)}"
     )
+
+
+def _draw_images(pairs: ImagePairs, protocol: ProtocolConfig, generator: np.random.Generator) -> ImagePair:
+    """One of the pairs that the data set lists, all with the same probability, or two images as the filter draws."""
+    if pairs.listed is not None:
+        return pairs.listed[generator.integers(len(pairs.listed))]
+    return ImagePair(*find_filter(protocol.filter).draw(pairs.images, generator))
 
 
 def _shuffle(two: ImagePair, protocol: ProtocolConfig, generator: np.random.Generator) -> KeypointPair:

@@ -8,7 +8,7 @@ import numpy as np
 
 from bbgm.config import ProtocolConfig
 from bbgm.data.keypoints import Dataset, KeypointImage
-from bbgm.data.pairs import MAX_DRAWS, KeypointPair, least_keypoints
+from bbgm.data.pairs import MAX_DRAWS, KeypointPair, least_keypoints, remedies
 from bbgm.data.split import class_key
 
 _SETS = 3  # keeps the random stream apart from those of the pairs
@@ -50,12 +50,11 @@ def test_sets(dataset: Dataset, protocol: ProtocolConfig, cls: str) -> list[Keyp
         raise ValueError(
             f"{dataset.name} lists the pairs that may be matched and has no sets: leave protocol.test_sets_per_class 0"
         )
-    images = pairs.images
-    if len(images) < protocol.set_size:
+    if len(pairs.images) < protocol.set_size:
         raise ValueError(
-            f"class {cls} has {len(images)} test images, protocol.set_size is {protocol.set_size}: lower it"
+            f"class {cls} has {len(pairs.images)} test images, protocol.set_size is {protocol.set_size}: lower it"
         )
-    return [_draw_set(images, protocol, generator) for _ in range(protocol.test_sets_per_class)]
+    return [_draw_set(dataset, cls, protocol, generator) for _ in range(protocol.test_sets_per_class)]
 
 
 test_sets.__test__ = False  # type: ignore[attr-defined]  # not a test of pytest's
@@ -73,15 +72,14 @@ def check_sets(dataset: Dataset, protocol: ProtocolConfig) -> None:
             test_sets(dataset, one, cls)
 
 
-def _draw_set(
-    images: tuple[KeypointImage, ...], protocol: ProtocolConfig, generator: np.random.Generator
-) -> KeypointSet:
+def _draw_set(dataset: Dataset, cls: str, protocol: ProtocolConfig, generator: np.random.Generator) -> KeypointSet:
+    images = dataset.images(cls, "test")
     for _ in range(MAX_DRAWS):
         chosen = [images[i] for i in generator.choice(len(images), size=protocol.set_size, replace=False)]
         kept = [generator.permutation(len(image.names)).astype(np.int64) for image in chosen]
         if min(len(one) for one in kept) >= least_keypoints(protocol):
             return KeypointSet(chosen, kept)
     raise ValueError(
-        f"{MAX_DRAWS} draws gave no {protocol.set_size} images of class {images[0].cls} with a keypoint each: "
-        "lower data.hidden_keypoints"
+        f"{MAX_DRAWS} draws gave no {protocol.set_size} test images of class {cls} with a keypoint each: "
+        f"{remedies(dataset, protocol)}"
     )

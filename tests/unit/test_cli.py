@@ -54,7 +54,10 @@ def error_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (["train", "--sed", "1"], "unrecognized arguments: --sed 1"),
         (["train", "--method", "sgd"], "'sgd' is not one of ['bbgm', 'bbgm_untrained'"),
         (["train", "--budget", "huge"], "'huge' is not one of ['demo'"),
-        (["train", "--filter", "every"], "protocol.filter: Input should be 'intersection' or 'all' (given: 'every')"),
+        (
+            ["train", "--filter", "all"],
+            "protocol.filter: Input should be 'intersection', 'inclusion' or 'unfiltered' (given: 'all')",
+        ),
         (["train", "--seed", "-1"], "seed: Input should be greater than or equal to 0 (given: -1)"),
         (["evaluate", "nowhere"], "nowhere is not the folder of a finished run: it does not exist"),
         (["match", "nowhere", "a", "b"], "it does not exist"),

@@ -39,21 +39,22 @@ def test_a_budget_may_set_something_for_one_filter_only(tmp_path: Path) -> None:
     shutil.copytree(CONFIG, tmp_path / "config")
     budget = tmp_path / "config/budgets/smoke.yaml"
     content = yaml.safe_load(budget.read_text())
-    content["filters"] = {"all": {"data": {"hidden_keypoints": 0.3}, "optimiser": {"epochs": 7, "batch_size": 5}}}
+    content["filters"] = {
+        "unfiltered": {"data": {"hidden_keypoints": 0.3}, "optimiser": {"epochs": 7, "batch_size": 5}}
+    }
     budget.write_text(yaml.safe_dump(content))
     plain = load_run("bbgm", "smoke", 0, tmp_path / "config")
     assert plain == load_run("bbgm", "smoke", 0, tmp_path / "config", protocol={"filter": "intersection"})
     assert (plain.data.hidden_keypoints, plain.optimiser.epochs) == (0, 2)
-    run = load_run("bbgm_untrained", "smoke", 0, tmp_path / "config", protocol={"filter": "all"})
+    run = load_run("bbgm_untrained", "smoke", 0, tmp_path / "config", protocol={"filter": "unfiltered"})
     assert (run.data.hidden_keypoints, run.optimiser.epochs, run.optimiser.batch_size) == (0.3, 0, 5)
     assert run.data.demo_images_per_class == plain.data.demo_images_per_class
-    assert run.folder == Path("smoke", "willow", "all", "bbgm_untrained", "seed0")
-    other = {"protocol": {"filter": "all"}, "optimiser": {"batch_size": 6}}
+    assert run.folder == Path("smoke", "willow", "unfiltered", "bbgm_untrained", "seed0")
+    other = {"protocol": {"filter": "unfiltered"}, "optimiser": {"batch_size": 6}}
     assert load_run("bbgm", "smoke", 0, tmp_path / "config", **other).optimiser.batch_size == 6
-    budget.write_text(yaml.safe_dump(content | {"filters": {"inclusion": {}}}))
-    with pytest.raises(
-        ValueError, match=r"smoke\.yaml sets filters\.inclusion, which is not one of \['intersection', 'all'"
-    ):
+    budget.write_text(yaml.safe_dump(content | {"filters": {"all": {}}}))
+    expected = r"smoke\.yaml sets filters\.all, which is not one of \['intersection', 'inclusion', 'unfiltered'\]"
+    with pytest.raises(ValueError, match=expected):
         load_run("bbgm", "smoke", 0, tmp_path / "config")
 
 
@@ -115,9 +116,17 @@ def test_frozen() -> None:
             {"data": {"dataset": "voc", "source": "original", "hidden_keypoints": 0.1}},
             r"data: .*hidden_keypoints is for willow, which annotates all, not voc: leave it out",
         ),
+        (
+            {"protocol": {"filter": "all"}},
+            r"protocol\.filter: .*'intersection', 'inclusion' or 'unfiltered' \(given: 'all'\)",
+        ),
+        (
+            {"data": {"dataset": "spair", "source": "original"}, "protocol": {"filter": "inclusion"}},
+            r"run: .*spair lists the common keypoints .* filter 'inclusion' .*: set protocol\.filter: intersection$",
+        ),
         ({"data": {"dataset": "voc"}}, r"data: .*format of willow, not voc: set source: original"),
         (
-            {"solver": {"full": True}, "protocol": {"filter": "all", "test_sets_per_class": 2}},
+            {"solver": {"full": True}, "protocol": {"filter": "unfiltered", "test_sets_per_class": 2}},
             r".*solver\.full for matchings that leave none: set test_sets_per_class: 0",
         ),
         ({"data": {"keep_outside": True}}, r"data: .*exclude_willow and keep_outside are for voc, not willow"),
@@ -173,13 +182,15 @@ def test_broken_yaml(tmp_path: Path, text: bytes, message: str) -> None:
     assert read_yaml(tmp_path / "empty.yaml") == {}
 
 
-@pytest.mark.parametrize("filters", [["all"], 3, {"all": 3}, {"all": ["protocol"]}, {1: {}, "none": {}}])
+@pytest.mark.parametrize(
+    "filters", [["unfiltered"], 3, {"unfiltered": 3}, {"unfiltered": ["protocol"]}, {1: {}, "none": {}}]
+)
 def test_wrong_settings_by_filter_are_named(tmp_path: Path, filters: object) -> None:
     shutil.copytree(CONFIG, tmp_path / "config")
     budget = tmp_path / "config" / "budgets" / "smoke.yaml"
     budget.write_text(yaml.safe_dump({**yaml.safe_load(budget.read_text()), "filters": filters}))
     with pytest.raises(ValueError, match=r"smoke\.yaml.*filters"):
-        load_run("bbgm", "smoke", 0, tmp_path / "config", protocol={"filter": "all"})
+        load_run("bbgm", "smoke", 0, tmp_path / "config", protocol={"filter": "unfiltered"})
 
 
 @pytest.mark.parametrize("protocol", [3, ["all"], {"filter": ["all"]}, {"filter": {}}])

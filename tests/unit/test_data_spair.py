@@ -188,7 +188,7 @@ def test_pairs_without_a_keypoint_are_left_out_and_counted(tree: Tree) -> None:
 
 def test_no_sets(tree: Tree) -> None:
     with pytest.raises(ValueError, match=r"spair lists the pairs .* leave protocol\.test_sets_per_class 0"):
-        open_dataset(DATA, ProtocolConfig(filter="all", test_sets_per_class=1, set_size=2))
+        open_dataset(DATA, ProtocolConfig(filter="unfiltered", test_sets_per_class=1, set_size=2))
 
 
 def test_classes(tree: Tree) -> None:

@@ -346,7 +346,7 @@ def test_status_counts_what_is_used_and_what_is_not(tree: Tree) -> None:
 
 
 def test_sets_and_keypoints_without_a_partner(tree: Tree) -> None:
-    protocol = ProtocolConfig(filter="all", test_sets_per_class=3, set_size=2)
+    protocol = ProtocolConfig(filter="unfiltered", test_sets_per_class=3, set_size=2)
     sets = fixed_sets(open_dataset(voc(), protocol), protocol, "cat")
     assert [len({image.image_id for image in one.images}) for one in sets] == [2, 2, 2]
     with pytest.raises(ValueError, match=r"class cat has \d test images, protocol\.set_size is 9: lower it"):

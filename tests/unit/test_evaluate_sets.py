@@ -13,7 +13,7 @@ from bbgm.metrics import score_class
 from bbgm.network import BBGM, make_matcher
 from bbgm.results import SetPrediction
 
-SETTINGS = {"filter": "all", "test_sets_per_class": 3, "set_size": 4}
+SETTINGS = {"filter": "unfiltered", "test_sets_per_class": 3, "set_size": 4}
 
 
 @pytest.fixture(scope="module")

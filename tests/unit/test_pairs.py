@@ -1,12 +1,13 @@
 """Pairs of images: filter, order, randomness."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from bbgm.config import ProtocolConfig
+from bbgm.config import FilterName, ProtocolConfig
 from bbgm.data import Dataset, KeypointImage, make_pair, sample_training_batch
 from bbgm.data.pairs import KeypointPair
 from bbgm.data.pairs import test_pairs as fixed_pairs
@@ -49,7 +50,7 @@ def test_keypoints_without_partner_have_no_truth() -> None:
 
 
 def test_unknown_filter_lists_the_known_ones() -> None:
-    with pytest.raises(ValueError, match=r"'every' is not one of \['all', 'intersection'\]"):
+    with pytest.raises(ValueError, match=r"'every' is not one of \['inclusion', 'intersection', 'unfiltered'\]"):
         make_pair(image("X", 0), image("X", 1), np.random.default_rng(0), "every")
 
 
@@ -118,7 +119,7 @@ def test_pairs_with_too_few_common_keypoints_are_drawn_again() -> None:
 def test_without_a_filter_everything_is_kept_and_pairs_without_common_keypoints_stay() -> None:
     members = (image("X", 0, tuple("abc")), image("X", 1, tuple("de")), image("X", 2, ()), image("X", 3, tuple("bcd")))
     data = Dataset("d", {"X": members}, {"X": members})
-    pairs = fixed_pairs(data, ProtocolConfig(filter="all", test_pairs_per_class=100), "X")
+    pairs = fixed_pairs(data, ProtocolConfig(filter="unfiltered", test_pairs_per_class=100), "X")
     for pair in pairs:
         assert sorted(pair.kept1) == list(range(len(pair.source.names)))
         assert sorted(pair.kept2) == list(range(len(pair.target.names)))
@@ -127,6 +128,45 @@ def test_without_a_filter_everything_is_kept_and_pairs_without_common_keypoints_
         frozenset(("X/0", "X/1")), frozenset(("X/0", "X/3")), frozenset(("X/1", "X/3")),
     }  # fmt: skip
     assert any((pair.truth == -1).all() for pair in pairs)
-    nothing = Dataset("d", {"X": (members[2],) * 2}, {"X": (members[2],) * 2})
-    with pytest.raises(ValueError, match=r"1 keypoints or more after the filter 'all': lower data\.hidden_keypoints"):
-        fixed_pairs(nothing, ProtocolConfig(filter="all"), "X")
+
+
+def subsets() -> Dataset:
+    """Images whose names contain one another: X/0 within X/1 within X/2; X/3 within none other, X/4 without any."""
+    names = [tuple("ab"), tuple("bac"), tuple("dcba"), tuple("xy"), ()]
+    members = tuple(image("X", k, one) for k, one in enumerate(names))
+    return Dataset("d", {"X": members}, {"X": members})
+
+
+def test_inclusion_takes_any_source_and_any_target_that_contains_it() -> None:
+    """Counts of 4000 pairs against the authors' rule; training draws as testing does."""
+    data = subsets()
+    protocol = ProtocolConfig(filter="inclusion", test_pairs_per_class=4000)
+    test = fixed_pairs(data, protocol, "X")
+    train = [pair for k in range(500) for pair in sample_training_batch(data, protocol, 0, 0, k, 8)]
+    containing = {0: (0, 1, 2), 1: (1, 2), 2: (2,), 3: (3,)}  # an image contains itself
+    for pairs in (test, train):
+        drawn = Counter((int(pair.source.image_id[2:]), int(pair.target.image_id[2:])) for pair in pairs)
+        assert drawn.keys() == {(source, target) for source, targets in containing.items() for target in targets}
+        for (source, _), n in drawn.items():
+            share = 1 / 4 / len(containing[source])  # a source without a keypoint is drawn again
+            assert abs(n - 4000 * share) < 5 * np.sqrt(4000 * share * (1 - share))
+
+
+def test_inclusion_keeps_what_the_target_has_more_and_leaves_no_source_keypoint_alone() -> None:
+    for pair in fixed_pairs(subsets(), ProtocolConfig(filter="inclusion", test_pairs_per_class=50), "X"):
+        assert sorted(pair.kept1) == list(range(len(pair.source.names)))
+        assert sorted(pair.kept2) == list(range(len(pair.target.names)))
+        assert (pair.truth >= 0).all()
+        assert [pair.target.names[pair.kept2[j]] for j in pair.truth] == [pair.source.names[k] for k in pair.kept1]
+
+
+@pytest.mark.parametrize("name", ["inclusion", "unfiltered"])
+def test_images_without_a_keypoint_give_no_pair(name: FilterName) -> None:
+    """The error names what can be changed: hidden keypoints only where some were hidden."""
+    nothing = (image("X", 0, ()), image("X", 1, ()))
+    data, protocol = Dataset("d", {"X": nothing}, {"X": nothing}), ProtocolConfig(filter=name)
+    expected = rf"test part gave no pair of class X with 1 keypoints or more after the filter '{name}': "
+    with pytest.raises(ValueError, match=expected + r"leave the class out by data\.classes$"):
+        fixed_pairs(data, protocol, "X")
+    with pytest.raises(ValueError, match=expected + r"lower data\.hidden_keypoints, or leave the class out"):
+        fixed_pairs(replace(data, hidden=0.2), protocol, "X")

@@ -24,7 +24,7 @@ def dataset(classes: str = "XYZ") -> Dataset:
 
 
 def protocol(**settings: int) -> ProtocolConfig:
-    return ProtocolConfig(filter="all", **{"test_sets_per_class": 200, **settings})  # type: ignore[arg-type]
+    return ProtocolConfig(filter="unfiltered", **{"test_sets_per_class": 200, **settings})  # type: ignore[arg-type]
 
 
 def key(one: KeypointSet) -> list[tuple[str, tuple[int, ...]]]:
@@ -71,14 +71,14 @@ def test_images_without_keypoints_are_drawn_again_and_too_few_images_are_named()
     data = Dataset("d", {"X": members}, {"X": members})
     sets = fixed_sets(data, protocol(set_size=4), "X")
     assert all(len(kept) for one in sets for kept in one.kept)
-    with pytest.raises(ValueError, match=r"no 5 images of class X with a keypoint each: lower data\.hidden_keypoints"):
+    with pytest.raises(ValueError, match=r"no 5 test images of class X with a keypoint each: leave the class out"):
         fixed_sets(data, protocol(), "X")
     with pytest.raises(ValueError, match=r"class X has 5 test images, protocol\.set_size is 6: lower it"):
         fixed_sets(data, protocol(set_size=6), "X")
 
 
 def test_sets_with_a_filter_are_refused() -> None:
-    with pytest.raises(ValueError, match="test_sets_per_class is for the filter 'all'"):
+    with pytest.raises(ValueError, match="test_sets_per_class is for the filter 'unfiltered'"):
         load_run("bbgm", "smoke", 0, protocol={"test_sets_per_class": 3})
 
 
@@ -104,7 +104,7 @@ def test_hidden_keypoints_depend_on_image_and_seed_alone() -> None:
 def test_the_demo_data_have_unmatched_keypoints_in_the_unfiltered_setting_only() -> None:
     """About as many as Pascal VOC (22.7 %); the objects, and the filtered setting, are what they were."""
     shares = {}
-    for name in ("all", "intersection"):
+    for name in ("unfiltered", "intersection"):
         config = load_run("bbgm", "smoke", 0, protocol={"filter": name})
         data = open_dataset(config.data, config.protocol)
         counts = [len(image.names) for part in (data.train, data.test) for one in part.values() for image in one]
@@ -112,4 +112,4 @@ def test_the_demo_data_have_unmatched_keypoints_in_the_unfiltered_setting_only()
         assert len(counts) == 200
         assert min(counts) >= 1
     assert shares["intersection"] == 0
-    assert 0.2 < shares["all"] < 0.3
+    assert 0.2 < shares["unfiltered"] < 0.3

@@ -57,7 +57,7 @@ def add_run(root: Path, accuracy: Mapping[str, float], seed: int, **changes: Any
 def add_unfiltered_run(root: Path, f1: Mapping[tuple[str, str], Mapping[str, float]], seed: int, **data: Any) -> None:
     """A finished run with sets: F1 of each (solution, pairs) and class."""
     changes = {"budget": "demo", "data": {"source": "demo", **data}}
-    protocol = {"filter": "all", "test_sets_per_class": 40}
+    protocol = {"filter": "unfiltered", "test_sets_per_class": 40}
     folder = add_run(root, {"Car": 0.5, "Face": 0.6}, seed, **changes, protocol=protocol)
     metrics = json.loads((folder / "metrics.json").read_text())
     metrics["sets"] = {"n_sets": 80, "set_size": 5, "pairwise": {}, "joint": {}}
@@ -301,6 +301,6 @@ def test_unfiltered_compares_both_solutions_of_the_same_runs(tmp_path: Path) -> 
 
 def test_filters_do_not_mix(tree: Path) -> None:
     with pytest.raises(
-        ValueError, match=r"unfiltered: no finished run below .*willow/willow/all; .* --filter all --seed"
+        ValueError, match=r"unfiltered: no finished run below .*willow/willow/unfiltered; .* --filter unfiltered --seed"
     ):
         tables.make_table("unfiltered", "willow", tree)

@@ -112,10 +112,10 @@ def test_the_stored_network_gives_the_stored_scores(reference: RunRecord) -> Non
 
 
 def test_a_run_without_a_filter_also_evaluates_sets(tmp_path: Path) -> None:
-    small = {"filter": "all", "test_pairs_per_class": 3, "test_sets_per_class": 2}
+    small = {"filter": "unfiltered", "test_pairs_per_class": 3, "test_sets_per_class": 2}
     config = load_run("bbgm", "smoke", 0, protocol=small, optimiser={"epochs": 1, "iterations_per_epoch": 2})
     assert config.data.hidden_keypoints > 0  # by config/budgets/smoke.yaml, for this filter
-    assert config.folder == Path("smoke/willow/all/bbgm/seed0")
+    assert config.folder == Path("smoke/willow/unfiltered/bbgm/seed0")
     record = run(config, tmp_path)
     assert len(record.predictions) == record.metrics["n_pairs"] == 5 * 3
     assert len(record.set_predictions) == 5 * 2 * 10

@@ -62,7 +62,7 @@ def test_every_budget_has_a_plan(checkout: Path, budget: str) -> None:
     assert f"results/{budget}/tables/Willow.csv" in plan
     # Willow annotates all keypoints: in the paper's protocol for it, no filter changes anything.
     assert (f"results/{budget}/tables/unfiltered.csv" in plan) == (budget != "paper")
-    assert (f"results/{budget}/willow/all/bbgm/seed0/run.ipynb" in plan) == (budget != "paper")
+    assert (f"results/{budget}/willow/unfiltered/bbgm/seed0/run.ipynb" in plan) == (budget != "paper")
 
 
 @pytest.mark.parametrize(
