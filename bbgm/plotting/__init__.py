@@ -6,6 +6,8 @@ from bbgm.plotting.comparison import plot_table_comparison
 from bbgm.plotting.costs import plot_costs
 from bbgm.plotting.curves import plot_learning_curves, plot_loss_section
 from bbgm.plotting.cycle import plot_cycle
+from bbgm.plotting.filtering import plot_filters
+from bbgm.plotting.gallery import plot_gallery, typical_predictions
 from bbgm.plotting.landscape import plot_loss_landscape
 from bbgm.plotting.matching import draw_matching, plot_matching, plot_matchings
 from bbgm.plotting.solvers import plot_solver_table, plot_time_and_gap
@@ -22,6 +24,8 @@ __all__ = [
     "plot_costs",
     "plot_cycle",
     "plot_extraction",
+    "plot_filters",
+    "plot_gallery",
     "plot_layer",
     "plot_learning_curves",
     "plot_loss_landscape",
@@ -34,5 +38,6 @@ __all__ = [
     "plot_time_and_gap",
     "save_figure",
     "style",
+    "typical_predictions",
     "write_figure",
 ]

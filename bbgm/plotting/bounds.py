@@ -87,7 +87,7 @@ def plot_relaxations(gaps: "pd.DataFrame", *, width: float = WIDTH) -> "Figure":
         ax.plot(gaps[name], np.full(len(gaps), place), "o", color=f"C{k}", markersize=3.5, alpha=0.75, zorder=2)
         mean = gaps[name].mean()
         ax.plot([mean, mean], [place - 0.3, place + 0.3], color="black", linestyle="-", linewidth=1.4, zorder=3)
-        ax.annotate(f"{mean:.1f} %", (mean, place + 0.3), ha="center", va="bottom", fontsize=6)
+        ax.annotate(f"{mean:.1f} %", (mean, place + 0.3), ha="center", va="bottom", fontsize=7)
     ax.set_yticks(places, gaps.columns)
     ax.set(xlabel="bound below the optimum, in % of it", ylim=(-0.6, len(places) - 0.2))
     ax.tick_params(axis="y", length=0)

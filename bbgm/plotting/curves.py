@@ -18,6 +18,8 @@ def plot_learning_curves(
 ) -> "Figure":
     """Training loss and accuracy against the iteration: mean over the seeds, and a band of one standard deviation.
 
+    Methods without a training step are left out. With more than three the legend stands below the panels.
+
     Args:
         histories: for each method the ``history`` of its runs (columns ``iteration, epoch, loss, accuracy``).
         window: running mean over so many iterations, which evens out the noise of small batches.
@@ -29,7 +31,8 @@ def plot_learning_curves(
     trained = {name: runs for name, runs in trained.items() if runs}
     if not trained:
         raise ValueError(f"none of {list(histories)} has a training step: nothing to draw")
-    figure = new_figure(0.42 * width, width)
+    below = len(trained) > 3
+    figure = new_figure(0.42 * width + below * (0.2 + 0.13 * -(-len(trained) // 3)), width)
     axes = figure.subplots(1, 2, sharex=True)
     for name, runs in trained.items():
         lengths = sorted({len(run) for run in runs})
@@ -50,7 +53,10 @@ def plot_learning_curves(
         ax.set(xlabel="iteration", ylabel=label, xlim=(1, longest["iteration"].iloc[-1]))
     axes[0].set_ylim(bottom=0)
     axes[1].set_ylim(0, 101)
-    axes[1].legend(loc="lower right")
+    if below:
+        figure.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    else:
+        axes[1].legend(loc="lower right")
     return figure
 
 
