@@ -54,8 +54,6 @@ class DataConfig(Model):
 
     @model_validator(mode="after")
     def _options_fit_the_data_set(self) -> Self:
-        if self.dataset != "willow" and self.source == "demo":
-            raise ValueError(f"the demo data are in the format of willow, not {self.dataset}: set source: original")
         if self.dataset != "voc" and (self.exclude_willow != "none" or self.keep_outside):
             raise ValueError(f"exclude_willow and keep_outside are for voc, not {self.dataset}: leave them out")
         if self.dataset != "willow" and self.hidden_keypoints:

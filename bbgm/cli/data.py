@@ -34,11 +34,20 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     download.add_argument("--to", type=Path, metavar="DIR", help="folder; default: BBGM_DATA, for weights BBGM_WEIGHTS")
     download.set_defaults(command=_download)
 
-    demo = actions.add_parser("demo", help="render the demo data; prints what they are, as JSON")
+    demo = actions.add_parser(
+        "demo",
+        help="render the demo data; prints what they are, as JSON",
+        description="Render the demo data in the formats of the three data sets; prints what they are, as JSON.",
+    )
+    demo.add_argument("formats", nargs="*", metavar="FORMAT", help="willow, voc, spair; default: all")
     demo.add_argument("--budget", default="demo", help="as many images as this budget wants (default %(default)s)")
     demo.add_argument("--folder", type=Path, help="where to; default: the cache, where runs look for them")
     demo.add_argument("--seed", type=int, help="default: the budget's")
-    demo.add_argument("--images", type=int, help="images of each class; default: the budget's")
+    demo.add_argument(
+        "--images",
+        type=int,
+        help="images of each class in Willow's format, to which the others are in proportion; default: the budget's",
+    )
     demo.set_defaults(command=_demo)
 
 
@@ -63,10 +72,11 @@ def _download(options: argparse.Namespace) -> None:
 
 def _demo(options: argparse.Namespace) -> None:
     from bbgm.config import load_run
-    from bbgm.data.demo import demo_root, make_demo, manifest
+    from bbgm.data.demo import demo_root, make_all, manifest
 
     data = load_run("bbgm", options.budget, seed=0).data
     seed = data.demo_seed if options.seed is None else options.seed
     images = data.demo_images_per_class if options.images is None else options.images
-    tree = make_demo(options.folder or demo_root(seed, images), seed, images)
-    print(json.dumps({"folder": str(tree), **manifest(seed, images)}, indent=2))
+    trees = make_all(options.folder or demo_root(seed, images), seed, images, options.formats)
+    report = {name: {"folder": str(tree), **manifest(seed, images, name)} for name, tree in trees.items()}
+    print(json.dumps(report, indent=2))

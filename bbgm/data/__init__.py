@@ -5,6 +5,7 @@ Decoded images are kept in the cache root, see `bbgm.data.crops`.
 """
 
 from collections.abc import Callable
+from pathlib import Path
 
 from bbgm.config import DataConfig, ProtocolConfig
 from bbgm.data import spair, voc, willow
@@ -43,12 +44,17 @@ def _crops(name: str) -> CropCache:
     return CropCache(cache_root() / "crops" / f"{name}.crops")
 
 
+def _demo(data: DataConfig) -> tuple[Path, CropCache]:
+    """The root of the demo data in the format of the data set, made now if they are not there."""
+    root = demo_root(data.demo_seed, data.demo_images_per_class)
+    make_demo(root, data.demo_seed, data.demo_images_per_class, data.dataset)
+    return root, _crops(f"demo-{data.dataset}-{root.name}")
+
+
 def _open_willow(data: DataConfig, protocol: ProtocolConfig) -> Dataset:
     errata: tuple[willow.Erratum, ...] = ()
     if data.source == "demo":
-        root = demo_root(data.demo_seed, data.demo_images_per_class)
-        make_demo(root, data.demo_seed, data.demo_images_per_class)
-        crops = _crops(f"demo-{root.name}")
+        root, crops = _demo(data)
     else:
         root, crops = data_root(), _crops("willow")
         if data.errata:
@@ -60,15 +66,17 @@ def _open_willow(data: DataConfig, protocol: ProtocolConfig) -> Dataset:
 
 
 def _open_voc(data: DataConfig, protocol: ProtocolConfig) -> Dataset:
-    root = data_root() / voc.FOLDER
+    base, crops = _demo(data) if data.source == "demo" else (data_root(), _crops("voc"))
+    root = base / voc.FOLDER
     if not root.is_dir():
         raise FileNotFoundError(f"no folder {root}. {voc.how_to_get(root)}")
     split = read_split(root, cache_root())
-    return voc.read_voc(root, split, data.classes, data.exclude_willow, data.keep_outside, _crops("voc"))
+    return voc.read_voc(root, split, data.classes, data.exclude_willow, data.keep_outside, crops)
 
 
 def _open_spair(data: DataConfig, protocol: ProtocolConfig) -> Dataset:
-    return spair.read_spair(data_root() / spair.FOLDER, data.classes, _crops("spair"))
+    root, crops = _demo(data) if data.source == "demo" else (data_root(), _crops("spair"))
+    return spair.read_spair(root / spair.FOLDER, data.classes, crops)
 
 
 READERS: dict[str, Reader] = {"willow": _open_willow, "voc": _open_voc, "spair": _open_spair}

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bbgm.data.demo import demo_root
+from bbgm.data.demo import FORMATS, demo_root
 from bbgm.data.download import expected_checksum, fits
 from bbgm.data.integrity import changed_files, manifest_path, matching, missing_files, sizes_in
 from bbgm.data.registry import Item, find, registry
@@ -35,7 +35,7 @@ def data_status(
         ValueError: an unknown name.
     """
     items = [find(name) for name in names] or list(registry().values())
-    blocks = [] if names else [_describe_demo(demo_root(demo_seed, demo_images_per_class) / FOLDER)]
+    blocks = [] if names else [_describe_demo(demo_root(demo_seed, demo_images_per_class))]
     problems = []
     for item in items:
         block, faults = _describe(item, check)
@@ -102,16 +102,17 @@ def _size(sizes: Mapping[str, int]) -> str:
     return f"  size      {sum(sizes.values()) / 1e6:.1f} MB"
 
 
-def _describe_demo(tree: Path) -> list[str]:
-    found = tree.is_dir()
-    return [
-        "demo data (rendered counterpart of Willow ObjectClass)",
-        f"  expected  {tree}",
-        f"  status    {'found' if found else 'missing'}",
-        *([_count_pairs(tree), _size(sizes_in(tree))] if found else []),
-        "  licence   that of this software (MIT)",
-        *([] if found else ["  remedy    none needed: made on first use, or by `bbgm data demo`"]),
-    ]
+def _describe_demo(root: Path) -> list[str]:
+    lines = ["demo data (rendered counterparts of Willow ObjectClass, Pascal VOC and SPair-71k)", f"  expected  {root}"]
+    absent = []
+    for name, form in FORMATS.items():
+        sizes = sizes_in(root / form.folder)
+        absent += [] if sizes else [name]
+        images = sum(file.endswith((".jpg", ".png")) for file in sizes)
+        about = f"found, {images} images, {sum(sizes.values()) / 1e6:.1f} MB" if sizes else "missing"
+        lines.append(f"  {name:<9} {about}  ({form.folder})")
+    remedy = "  remedy    none needed: made on first use, or by `bbgm data demo`"
+    return [*lines, "  licence   that of this software (MIT)", *([remedy] if absent else [])]
 
 
 def _describe_weights(folder: Path) -> list[str]:

@@ -206,8 +206,8 @@ def test_table(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
 def test_data(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["data", "status"]) == 0
     assert "Willow ObjectClass" in capsys.readouterr().out
-    assert main(["data", "demo", "--folder", str(tmp_path), "--images", "4", "--seed", "1"]) == 0
-    printed = json.loads(capsys.readouterr().out)
+    assert main(["data", "demo", "willow", "--folder", str(tmp_path), "--images", "4", "--seed", "1"]) == 0
+    printed = json.loads(capsys.readouterr().out)["willow"]
     assert printed["folder"] == str(tmp_path / "WILLOW-ObjectClass")
     assert len(list(tmp_path.rglob("*.png"))) == 4 * len(printed["classes"])
 

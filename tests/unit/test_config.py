@@ -124,7 +124,6 @@ def test_frozen() -> None:
             {"data": {"dataset": "spair", "source": "original"}, "protocol": {"filter": "inclusion"}},
             r"run: .*spair lists the common keypoints .* filter 'inclusion' .*: set protocol\.filter: intersection$",
         ),
-        ({"data": {"dataset": "voc"}}, r"data: .*format of willow, not voc: set source: original"),
         (
             {"solver": {"full": True}, "protocol": {"filter": "unfiltered", "test_sets_per_class": 2}},
             r".*solver\.full for matchings that leave none: set test_sets_per_class: 0",

@@ -16,7 +16,8 @@ from PIL import Image
 from bbgm.atomic import WriteError
 from bbgm.config import DataConfig, ProtocolConfig
 from bbgm.data import make_demo, open_dataset
-from bbgm.data.demo import MANIFEST, demo_root, manifest, mat_bytes, write_example
+from bbgm.data.demo import MANIFEST, demo_root, manifest
+from bbgm.data.demo.willow import mat_bytes, write_example
 from bbgm.data.split import class_key
 from bbgm.data.status import data_status
 from bbgm.data.willow import FOLDER, KEYPOINT_NAMES, read_points, read_willow
@@ -58,7 +59,9 @@ def test_tree_is_readable_as_willow(demo: Path) -> None:
             assert image.xy.min() > 4
             assert image.xy.max() < 252
             assert image.crop().std() > 15  # a picture, no plain area
-    assert json.loads((demo / MANIFEST).read_text()) == manifest(SEED, IMAGES)
+    stored = json.loads((demo / MANIFEST).read_text())
+    assert set(stored.pop("files")) == digest(demo).keys()
+    assert stored == manifest(SEED, IMAGES)
     assert not [file for file in demo.parent.iterdir() if file.suffix == ".part"]
 
 
@@ -123,6 +126,8 @@ def test_too_few_images(tmp_path: Path) -> None:
         make_demo(tmp_path, SEED, 3)
     with pytest.raises(ValueError, match="seed of the demo data is -1"):
         make_demo(tmp_path, -1, IMAGES)
+    with pytest.raises(ValueError, match=r"have the formats \['willow', 'voc', 'spair'\], not 'coco'"):
+        make_demo(tmp_path, SEED, IMAGES, "coco")
     assert not list(tmp_path.iterdir())
 
 
@@ -157,7 +162,8 @@ def test_open_dataset_makes_it_on_first_use(demo: Path, tmp_path: Path, monkeypa
         assert dataset.classes == ("Duck", "Car")
         assert len(dataset.images("Duck", "train")) == len(dataset.images("Duck", "test")) == 2
         report = status()
-        assert f"Car {IMAGES}, Duck {IMAGES}" in report
+        assert f"willow    found, {5 * IMAGES} images" in report
+        assert "voc       missing" in report
         assert "MIT" in report
     finally:
         root.rename(demo.parent)

@@ -1,6 +1,6 @@
 """The renderer of the demo data: random models of Willow's classes as pictures with keypoints."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -10,6 +10,8 @@ from bbgm.data.rendering.duck import duck
 from bbgm.data.rendering.face import face
 from bbgm.data.rendering.motorbike import motorbike
 from bbgm.data.rendering.paint import Noise
+from bbgm.data.rendering.photo import SeenObject as SeenObject
+from bbgm.data.rendering.photo import photograph
 from bbgm.data.rendering.scene import Model, render
 
 MODELS: dict[str, Callable[[np.random.Generator, Noise], Model]] = {
@@ -30,3 +32,10 @@ def render_image(cls: str, generator: np.random.Generator) -> tuple[np.ndarray, 
     """
     noise = Noise(generator)
     return render(MODELS[cls](generator, noise), generator, noise)
+
+
+def render_photo(
+    classes: Sequence[str], generator: np.random.Generator, azimuth: float | None = None
+) -> tuple[np.ndarray, list[SeenObject]]:
+    """A photograph of random objects of these classes, see `bbgm.data.rendering.photo.photograph`."""
+    return photograph(MODELS, classes, generator, azimuth)

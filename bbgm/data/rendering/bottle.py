@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bbgm.data.rendering.mesh import bezier, revolve, surface
+from bbgm.data.rendering.mesh import bezier, both_sides, revolve, surface
 from bbgm.data.rendering.paint import Material, Noise, Paint, blend, colour, plain, random_colour, step
 from bbgm.data.rendering.scene import Model
 
@@ -58,7 +58,14 @@ def bottle(generator: np.random.Generator, noise: Noise) -> Model:
         (-radius, 0, 0.55 * shoulder), (radius, 0, 0.55 * shoulder),
         (-radius, 0, 0.04), (radius, 0, 0.04),
     ])  # fmt: skip
-    return Model(parts, keypoints, azimuth=0, elevation=(1, 32), aspect=(0.72, 1.1))
+    sides = both_sides({
+        "Top": (-neck * 1.2, 0, height - 0.03), "Neck": (-neck, 0, neck_base), "Shoulder": (-radius, 0, shoulder),
+        "Base": (-radius, 0, 0.04),
+    }, axis=0)  # fmt: skip
+    stuck = 1.012 * radius * np.array([np.sin(turn), -np.cos(turn), 0])
+    label = {"Label_Top": stuck + [0, 0, high - 0.03], "Label_Bottom": stuck + [0, 0, low + 0.03]}
+    outline = frozenset(sides)
+    return Model(parts, keypoints, sides | label, azimuth=0, elevation=(1, 32), aspect=(0.72, 1.1), outline=outline)
 
 
 def _label(generator: np.random.Generator, noise: Noise, low: float, high: float, turn: float, half: float) -> Paint:

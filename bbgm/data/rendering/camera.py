@@ -45,6 +45,7 @@ def aim(
     distance: float,
     size: tuple[int, int],
     generator: np.random.Generator,
+    scale: tuple[float, float] = (0.58, 1.0),
 ) -> Camera:
     """A camera that sees all the points, at a random scale and place in the picture.
 
@@ -53,6 +54,7 @@ def aim(
         elevation, roll: degrees.
         distance: from the middle of the points to the camera, in their unit.
         size: width and height of the picture, px.
+        scale: range of the points' extent, 1 where they reach from edge to edge.
     """
     tilt, turn = np.radians(elevation), np.radians(roll)
     forward = np.array([0.0, np.cos(tilt), -np.sin(tilt)])
@@ -66,7 +68,7 @@ def aim(
     low, high = unit.min(axis=0), unit.max(axis=0)
     margin = 7.0
     room = np.array(size) - 2 * margin
-    focal = generator.uniform(0.58, 1.0) * (room / (high - low)).min()
+    focal = generator.uniform(*scale) * (room / (high - low)).min()
     slack = room - focal * (high - low)
     centre = margin - focal * low + slack * (0.5 + generator.uniform(-0.4, 0.4, 2))
     return Camera(position, axes, focal, centre, *size)

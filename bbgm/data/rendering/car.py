@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bbgm.data.rendering.mesh import Part, loft, revolve, superellipsoid
+from bbgm.data.rendering.mesh import Part, both_sides, loft, revolve, superellipsoid
 from bbgm.data.rendering.paint import Material, Noise, Paint, blend, colour, plain, random_colour, step
 from bbgm.data.rendering.scene import Model
 
@@ -65,7 +65,15 @@ def car(generator: np.random.Generator, noise: Noise) -> Model:
         (middle, -wide * 0.97, sill), (half - 0.02, -wide * 0.78, hood - 0.13),
         (-half, -wide * 0.8, sill + 0.09), (screen, -wide * 0.85, belt),
     ])  # fmt: skip
-    return Model(parts, keypoints, azimuth=65, elevation=(2, 34), aspect=(1.1, 1.5))
+    pillar = 0.9 * (top[1] - top[0]) / 2  # along the roof, from its middle
+    landmarks = both_sides({
+        "F_WheelCenter": (axle_front, wide + 0.02, wheel), "B_WheelCenter": (axle_rear, wide + 0.02, wheel),
+        "HeadLight": (half + 0.01, 0.76 * wide, hood - 0.13), "TailLight": (-half, 0.76 * wide, boot - 0.12),
+        "F_RoofTop": (sum(top) / 2 + pillar, 0.7 * wide, roof - 0.01),
+        "B_RoofTop": (sum(top) / 2 - pillar, 0.7 * wide, roof - 0.01),
+        "SideviewMirror": (screen - 0.12, wide + 0.09, belt + 0.04),
+    })  # fmt: skip
+    return Model(parts, keypoints, landmarks, azimuth=65, elevation=(2, 34), aspect=(1.1, 1.5))
 
 
 def _hull(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bbgm.data.rendering.mesh import Part, bezier, superellipsoid, tube
+from bbgm.data.rendering.mesh import Part, bezier, both_sides, superellipsoid, tube
 from bbgm.data.rendering.paint import Material, Noise, Paint, blend, colour, plain, random_colour, step
 from bbgm.data.rendering.scene import Model
 
@@ -69,7 +69,24 @@ def duck(generator: np.random.Generator, noise: Noise) -> Model:
         tip + [0, 0, rise],
         np.array([-0.4 * long, -0.2, 0.46 - 0.28 * fat]) + up, np.array([0.3 * long, -0.2, 0.42 - 0.3 * fat]) + up,
     ])  # fmt: skip
-    return Model(parts, keypoints, azimuth=68, elevation=(2, 36), aspect=(0.95, 1.4))
+    reach, flank = 0.45 * long, 0.41 * fat + 0.05
+    landmarks = both_sides(
+        {
+            "Eye": eye * [1, -1, 1] + [0.02, 0.06 * head, rise],
+            "Wing_Base": np.array([-0.22 * long + reach, flank, 0.55]) + up,
+            "Wing_Tip": np.array([-0.22 * long - reach, flank, 0.55]) + up,
+        },
+        ("Left_", "Right_"),
+    ) | {
+        "Beak_Tip": keypoints[0],
+        "Beak_Base": skull + [0.28 * head, 0, 0.04 * head + rise],
+        "Head_Top": skull + [0, 0, 0.92 * size + rise],
+        "Upper_Neck_Base": nape,
+        "Lower_Neck_Base": keypoints[4] * [1, 0, 1],
+        "Back": keypoints[5] * [1, 0, 1],
+        "Tail_Tip": keypoints[7],
+    }
+    return Model(parts, keypoints, landmarks, azimuth=68, elevation=(2, 36), aspect=(0.95, 1.4))
 
 
 def _beak(root: np.ndarray, head: float, length: float, material: Material) -> list[Part]:

@@ -4,7 +4,17 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bbgm.data.rendering.mesh import Part, bezier, loft, revolve, superellipsoid, surface, tube
+from bbgm.data.rendering.mesh import (
+    Part,
+    bezier,
+    both_sides,
+    loft,
+    outermost,
+    revolve,
+    superellipsoid,
+    surface,
+    tube,
+)
 from bbgm.data.rendering.paint import Material, Noise, Paint, blend, colour, plain, random_colour, random_paint, step
 from bbgm.data.rendering.scene import Model
 
@@ -71,7 +81,23 @@ def face(generator: np.random.Generator, noise: Noise) -> Model:
         [keys.get(n, nose + [0, -0.05, 0]) for n in names] + [front(0, 0.42, 0.02), keys["left ear"], keys["right ear"]]
     )
     framed = np.array([[-0.8, 0, 0.62], [0.8, 0, 0.62], [0, 0, middle + tall + 0.12]])
-    return Model(parts, keypoints, 38, (-3, 18), (0.75, 1.25), framed, clutter_in_front=False)
+    landmarks = both_sides(
+        {
+            "Eye": keys["right eye"] + [0, -0.02, 0],
+            "Ear": keys["right ear"] + [0.05, 0, 0],
+            "MouthCorner": keys["right mouth"],
+            "Shoulder": (0.83, 0.1, 0.47),
+        },
+        axis=0,
+    ) | {
+        "Nose": keypoints[2],
+        "Forehead": keypoints[7],
+        "Chin": np.array([0, -0.45, middle - 0.82 * tall]),
+        "Head_Top": outermost(parts, (0, 0, middle), (0, 0, 1)),
+        "B_Head": outermost(parts, (0, 0, middle + 0.2), (0, 1, 0)),
+        "B_Neck": outermost(parts[2:3], (0, 0, 0.85), (0, 1, 0)),
+    }
+    return Model(parts, keypoints, landmarks, 38, (-3, 18), (0.75, 1.25), framed, clutter_in_front=False)
 
 
 def _mouth(

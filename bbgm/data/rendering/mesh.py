@@ -3,6 +3,7 @@
 Model coordinates: x to the right of the picture, y away from the viewer, z up; the ground is z = 0.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -141,6 +142,27 @@ def revolve(
     grid = points[:, :1, None] * circle + points[:, 1:, None] * np.array([0.0, 0.0, 1.0])
     order = {"x": [2, 0, 1], "y": [1, 2, 0], "z": [0, 1, 2]}[axis]
     return surface(np.asarray(base) + grid[..., order], material, wrap=(ring, True))
+
+
+def both_sides(
+    points: Mapping[str, ArrayLike], prefixes: tuple[str, str] = ("L_", "R_"), axis: int = 1
+) -> dict[str, np.ndarray]:
+    """Named points of the left side, and their mirror images across the plane where coordinate ``axis`` is 0."""
+    mirror = np.where(np.arange(3) == axis, -1.0, 1.0)
+    return {
+        f"{prefix}{name}": np.asarray(point, dtype=float) * sign
+        for name, point in points.items()
+        for prefix, sign in zip(prefixes, (np.ones(3), mirror), strict=True)
+    }
+
+
+def outermost(parts: Sequence[Part], start: ArrayLike, direction: ArrayLike) -> np.ndarray:
+    """The corner of the parts, among those close to a ray, that lies farthest along it."""
+    vertices = np.concatenate([part.vertices[np.unique(part.faces)] for part in parts])
+    offset, along = vertices - np.asarray(start, dtype=float), np.asarray(direction, dtype=float)
+    reach = offset @ along
+    aside = np.linalg.norm(offset - reach[:, None] * along, axis=1)
+    return np.asarray(vertices[np.argmax(reach - 3 * aside)])
 
 
 def bezier(*controls: ArrayLike, n: int = 12) -> np.ndarray:

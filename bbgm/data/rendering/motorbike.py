@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bbgm.data.rendering.mesh import Part, bezier, revolve, superellipsoid, surface, tube
+from bbgm.data.rendering.mesh import Part, bezier, both_sides, revolve, superellipsoid, surface, tube
 from bbgm.data.rendering.paint import Material, Noise, blend, colour, plain, random_colour, step
 from bbgm.data.rendering.scene import Model
 
@@ -97,7 +97,17 @@ def motorbike(generator: np.random.Generator, noise: Noise) -> Model:
         tank_rear + [0.05, -0.12, -0.04], tank_front + [-0.04, -0.1, -0.06], bar + [-0.03, -0.12, 0.0],
         lamp + [0.04, 0, 0], (0.08, -0.14, 0.42), tail,
     ])  # fmt: skip
-    return Model(parts, keypoints, azimuth=62, elevation=(2, 34), aspect=(1.0, 1.4))
+    middle = (tank_rear + tank_front) / 2
+    landmarks = both_sides({
+        "HandleTip": grips[1] + [0, 0.06, 0], "Tank": middle + [0, 0.165, 0.04], "Crank": (-0.06, 0.16, 0.32),
+    }) | {
+        "F_WheelCenter": front, "B_WheelCenter": rear,
+        "F_WheelEnd": front + [wheel_front, 0, 0], "B_WheelEnd": rear - [wheel_rear, 0, 0],
+        "HeadLight": lamp + [0.045, 0, 0], "TailLight": tail + [-0.06, 0, 0.04],
+        "TankTop": middle + [0, 0, 0.04 + tank_height], "SeatBase": cushion[4] + [0, 0, 0.07],
+        "SeatEnd": cushion[-1],
+    }  # fmt: skip
+    return Model(parts, keypoints, landmarks, azimuth=62, elevation=(2, 34), aspect=(1.0, 1.4))
 
 
 def _wheel(centre: np.ndarray, radius: float, thick: float, steel: Material) -> list[Part]:

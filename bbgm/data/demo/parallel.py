@@ -1,0 +1,21 @@
+"""Several images at a time."""
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from bbgm.progress import progress
+
+T = TypeVar("T")
+
+
+def in_parallel(jobs: Iterable[Callable[[], T]], title: str) -> list[T]:
+    """The results of jobs, in their order; NumPy and Pillow let several threads work at once."""
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, 4)) as pool:
+        futures = [pool.submit(job) for job in jobs]
+        try:
+            return [future.result() for future in progress(futures, title)]
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
