@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import logging
+import pickle
 import shutil
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,8 @@ def write_model(path: Path, model: nn.Module) -> str:
     return _write(path, safetensors.torch.save(tensors))
 
 
-def _write_optimiser(path: Path, optimiser: torch.optim.Optimizer) -> str:
+def write_optimiser(path: Path, optimiser: torch.optim.Optimizer) -> str:
+    """Write the state of an optimiser, atomically; returns the SHA-256 of the file."""
     # By way of the memory: torch.save reports a full disk as a RuntimeError that does not say so.
     state = io.BytesIO()
     torch.save(optimiser.state_dict(), state)
@@ -64,6 +66,28 @@ def read_model(path: Path, model: nn.Module) -> None:
         raise ValueError(
             f"{path} does not fit the network of this configuration ({error}): delete it and run 'bbgm train' again"
         ) from error
+
+
+def read_optimiser(path: Path, optimiser: torch.optim.Optimizer) -> None:
+    """Fill an optimiser, its learning rates too, from a file of :func:`write_optimiser`; only tensors are unpickled.
+
+    Raises:
+        ValueError: the file is broken, or belongs to other parameters.
+    """
+    try:
+        optimiser.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
+        shapes_fit = all(
+            value.shape == parameter.shape
+            for parameter, state in optimiser.state.items()
+            for name, value in state.items()
+            if name != "step"
+        )
+    except (RuntimeError, ValueError, EOFError, KeyError, pickle.UnpicklingError) as error:
+        raise ValueError(
+            f"{path} is no state of this optimiser ({error}): delete it and run 'bbgm train' again"
+        ) from error
+    if not shapes_fit:
+        raise ValueError(f"{path} is the state of other parameters: delete it and run 'bbgm train' again")
 
 
 class Checkpoints:
@@ -85,7 +109,7 @@ class Checkpoints:
                 "epoch": epoch,
                 "config_hash": self.config_hash,
                 "model": write_model(stem.with_suffix(".safetensors"), model),
-                "optimiser": _write_optimiser(stem.with_suffix(".optimiser.pt"), optimiser),
+                "optimiser": write_optimiser(stem.with_suffix(".optimiser.pt"), optimiser),
                 "history": history,
             }
             write_json(stem.with_suffix(".json"), content)
@@ -113,7 +137,7 @@ class Checkpoints:
                 log.warning("checkpoint %s cannot be used (%s): going back to the one before it", record, error)
                 continue
             model.load_state_dict(parameters)
-            optimiser.load_state_dict(torch.load(state, weights_only=True))
+            optimiser.load_state_dict(torch.load(state, map_location="cpu", weights_only=True))
             return epoch, history
         return 0, []
 

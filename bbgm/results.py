@@ -8,6 +8,7 @@
 ``history.csv``               one row an iteration: epoch, iteration, loss, accuracy of the training batch, learning
                               rates, then the timing columns (which differ from run to run)
 ``model.safetensors``         parameters and buffers
+``optimiser.pt``              state of Adam at the end, of runs that others go on from (``keep_optimiser``)
 ``predictions.npz``           every evaluated pair, and every pair of the test sets where there are such
 ``metrics.json``              scores, and under ``sets`` those of the test sets (:mod:`bbgm.evaluate_sets`); written
                               last, so a folder that has it holds a finished run
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from bbgm.data.pairs import KeypointPair
 
 FILES = ("config.yaml", "split.json", "history.csv", "model.safetensors", "predictions.npz", "metrics.json")
+OPTIMISER = "optimiser.pt"
 VOLATILE = ("throughput", "peak_memory_mib")
 """Keys of metrics.json that differ between two runs of the same configuration on the same machine."""
 NEEDED = {"config_hash", "n_pairs", "per_class", "mean"}
@@ -128,7 +130,8 @@ def run_folder(config: RunConfig) -> Path:
 def finished(config: RunConfig, folder: Path | None = None) -> RunRecord | None:
     """The finished run of exactly this configuration, or None."""
     folder = folder or run_folder(config)
-    if not all((folder / name).is_file() for name in FILES):
+    needed = (*FILES, OPTIMISER) if config.keep_optimiser else FILES
+    if not all((folder / name).is_file() for name in needed):
         return None
     try:
         metrics = json.loads((folder / "metrics.json").read_text())

@@ -13,7 +13,7 @@ import torch
 
 from bbgm import machine
 from bbgm.atomic import remove_leftovers
-from bbgm.checkpoint import Checkpoints, History, read_model, write_model
+from bbgm.checkpoint import Checkpoints, History, read_model, read_optimiser, write_model, write_optimiser
 from bbgm.config import OptimiserConfig, RunConfig
 from bbgm.data import open_dataset
 from bbgm.data.keypoints import Dataset
@@ -26,6 +26,7 @@ from bbgm.network import make_matcher
 from bbgm.progress import progress
 from bbgm.results import (
     FILES,
+    OPTIMISER,
     TIMING,
     RunRecord,
     finished,
@@ -46,6 +47,7 @@ def run(config: RunConfig, folder: Path | None = None, progress: bool = True) ->
 
     A finished run of the same configuration is only read. A killed one goes on from its last finished epoch and ends
     with the same numbers as one that was not. What the folder holds of another configuration is deleted and done anew.
+    The parent of a run, if it has one, is made first in its own place, unless it is there.
 
     Args:
         config: of the run.
@@ -60,17 +62,28 @@ def run(config: RunConfig, folder: Path | None = None, progress: bool = True) ->
     done = finished(config, folder)
     if done is not None:
         return done
+    parent = _parent(config, progress)
     with folder_lock(folder):
         done = finished(config, folder)  # by the process that held the lock
         if done is None:
             _discard_stale(folder, config)
             with _reproducible(config.threads):
-                _make(config, folder, progress)
+                _make(config, parent, folder, progress)
             done = load(folder)
         return done
 
 
-def _make(config: RunConfig, folder: Path, show_progress: bool) -> None:
+def _parent(config: RunConfig, show_progress: bool) -> RunRecord | None:
+    """The finished run that a run starts from."""
+    if config.parent is None:
+        return None
+    parent = config.parent.run
+    if finished(parent) is None:
+        log.info("%s starts from %s, which is not there yet: making it first", config.folder, run_folder(parent))
+    return run(parent, progress=show_progress)
+
+
+def _make(config: RunConfig, parent: RunRecord | None, folder: Path, show_progress: bool) -> None:
     device = machine.device()
     dataset = open_dataset(config.data, config.protocol)
     matcher = make_matcher(config).to(device)
@@ -79,16 +92,20 @@ def _make(config: RunConfig, folder: Path, show_progress: bool) -> None:
     write_json(folder / "split.json", {**dataset.split_record(), **left_out})
 
     checkpoints = Checkpoints(folder / "checkpoint", config.hash())
-    history, columns = fit(matcher, dataset, config, checkpoints, show_progress)
-    write_history(folder / "history.csv", columns, history)
+    optimiser = make_optimiser(matcher, config, parent)
+    history = fit(matcher, optimiser, dataset, config, checkpoints, show_progress)
+    rates = (f"lr_{group['name']}" for group in optimiser.param_groups)
+    write_history(folder / "history.csv", ["epoch", "iteration", "loss", "accuracy", *rates, *TIMING], history)
     write_model(folder / "model.safetensors", matcher)
+    if config.keep_optimiser:
+        write_optimiser(folder / OPTIMISER, optimiser)
 
     evaluation = evaluate(matcher, dataset, config.protocol, show_progress)
     sets = None
     if config.protocol.test_sets_per_class:
         sets = evaluate_sets(matcher, dataset, config.protocol, config.solver, show_progress)
     write_predictions(folder / "predictions.npz", evaluation.predictions, sets.predictions if sets else ())
-    write_json(folder / "metrics.json", _summary(config, dataset, history, evaluation, sets, device))
+    write_json(folder / "metrics.json", _summary(config, parent, dataset, history, evaluation, sets, device))
     checkpoints.clear()
 
 
@@ -118,18 +135,39 @@ def learning_rate_factor(epoch: int, optimiser: OptimiserConfig) -> float:
     return float(optimiser.decay ** sum(milestone <= epoch for milestone in optimiser.milestones))
 
 
-def fit(
-    matcher: Matcher, dataset: Dataset, config: RunConfig, checkpoints: Checkpoints, show_progress: bool = True
-) -> tuple[History, list[str]]:
-    """Train with Adam, from the newest checkpoint or from scratch; a checkpoint after each epoch.
+def make_optimiser(matcher: Matcher, config: RunConfig, parent: RunRecord | None = None) -> torch.optim.Adam:
+    """Adam on the groups of a network; with a parent, the network gets its parameters and Adam its state.
 
-    Returns:
-        The learning curve, one row an iteration, and the names of its columns.
+    As in the authors' code the parent's last learning rates come with its state, in place of ``learning_rate``.
+
+    Raises:
+        ValueError: the parent's files do not fit the network.
     """
     settings = config.optimiser
     groups = matcher.parameter_groups(settings.learning_rate, settings.backbone_factor)
-    names, rates = [group["name"] for group in groups], [group["lr"] for group in groups]
     optimiser = torch.optim.Adam(groups, fused=True)
+    if parent and config.parent:
+        read_model(parent.folder / "model.safetensors", matcher)
+        if config.parent.optimiser_state:
+            read_optimiser(parent.folder / OPTIMISER, optimiser)
+    return optimiser
+
+
+def fit(
+    matcher: Matcher,
+    optimiser: torch.optim.Optimizer,
+    dataset: Dataset,
+    config: RunConfig,
+    checkpoints: Checkpoints,
+    show_progress: bool = True,
+) -> History:
+    """Train, from the newest checkpoint or from the state of matcher and optimiser; a checkpoint after each epoch.
+
+    Returns:
+        The learning curve, one row an iteration.
+    """
+    settings = config.optimiser
+    rates = [group["lr"] for group in optimiser.param_groups]
     start, history = checkpoints.restore(matcher, optimiser)
     if start:
         log.info("resumed after epoch %d of %d", start, settings.epochs)
@@ -154,18 +192,18 @@ def fit(
                     "iteration": epoch * settings.iterations_per_epoch + iteration + 1,
                     "loss": loss.item(),
                     "accuracy": matcher.batch_accuracy,
-                    **{f"lr_{name}": group["lr"] for name, group in zip(names, optimiser.param_groups, strict=True)},
+                    **{f"lr_{group['name']}": group["lr"] for group in optimiser.param_groups},
                     "seconds": time.perf_counter() - began,
                     "solver_seconds": matcher.solver_seconds - solver_began,
                 }
             )
         checkpoints.save(epoch + 1, matcher, optimiser, history)
-    columns = ["epoch", "iteration", "loss", "accuracy", *(f"lr_{name}" for name in names), *TIMING]
-    return history, columns
+    return history
 
 
 def _summary(
     config: RunConfig,
+    parent: RunRecord | None,
     dataset: Dataset,
     history: History,
     evaluation: Evaluation,
@@ -186,6 +224,7 @@ def _summary(
         "seed": config.seed,
         "budget": config.budget,
         "protocol": config.protocol.model_dump(mode="json"),
+        **({"parent": _record(parent)} if parent else {}),
         "errata_applied": list(dataset.errata_applied),
         "n_pairs": n_pairs,
         "per_class": evaluation.per_class,
@@ -204,6 +243,11 @@ def _summary(
     }
 
 
+def _record(parent: RunRecord) -> dict[str, str]:
+    """What a run says about its parent: its place below the results root, and its configuration."""
+    return {"folder": parent.config.folder.as_posix(), "config_hash": parent.config.hash()}
+
+
 def _discard_stale(folder: Path, config: RunConfig) -> None:
     """Delete what killed writers left, and what the folder holds of another configuration."""
     remove_leftovers(folder)
@@ -213,7 +257,7 @@ def _discard_stale(folder: Path, config: RunConfig) -> None:
             return
     except ValueError:  # no configuration, or an unreadable one
         pass
-    old = [folder / name for name in FILES if (folder / name).exists()]
+    old = [folder / name for name in (*FILES, OPTIMISER) if (folder / name).exists()]
     if old:
         log.warning("%s holds a run of another configuration: doing it anew", folder)
     for file in old:

@@ -98,7 +98,7 @@ def test_frozen() -> None:
             {"solver": {"lamda": 80}},
             r"solver\.lamda: no such key; the keys here are \['method', .*'lambda', 'margin', .*\]",
         ),
-        ({"solvr": {}}, r"solvr: no such key; the keys here are \['method', .*'solver', 'optimiser'\]"),
+        ({"solvr": {}}, r"solvr: no such key; the keys here are \['method', .*'solver', 'optimiser', .*\]"),
         ({"solver": {"lambda": float("inf")}}, r"solver\.lambda: Input should be a finite number \(given: inf\)"),
         ({"network": {"refine_weight": float("nan")}}, r"network\.refine_weight: Input should be a finite number"),
         ({"optimiser": {"milestones": [-1]}}, r"optimiser\.milestones\.0: .*greater than or equal to 0"),

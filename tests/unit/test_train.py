@@ -21,7 +21,7 @@ from bbgm.evaluate_sets import score_sets
 from bbgm.lock import folder_lock
 from bbgm.network import make_matcher
 from bbgm.results import FILES, TIMING, VOLATILE, RunRecord, load
-from bbgm.train import evaluate_run, fit, learning_rate_factor, run
+from bbgm.train import evaluate_run, fit, learning_rate_factor, make_optimiser, run
 
 SMALL = {"test_pairs_per_class": 6}
 EPOCHS = {"epochs": 3, "iterations_per_epoch": 2, "batch_size": 2, "milestones": [1, 2]}
@@ -155,7 +155,7 @@ def test_learning_rates_are_those_of_multi_step_lr(milestones: tuple[int, ...], 
 def _fit(config: RunConfig, folder: Path) -> tuple[dict[str, torch.Tensor], History]:
     matcher = make_matcher(config)
     dataset = open_dataset(config.data, config.protocol)
-    history, _ = fit(matcher, dataset, config, Checkpoints(folder, config.hash()))
+    history = fit(matcher, make_optimiser(matcher, config), dataset, config, Checkpoints(folder, config.hash()))
     return matcher.state_dict(), [{k: v for k, v in row.items() if k not in TIMING} for row in history]
 
 

@@ -1,8 +1,4 @@
-"""Configuration of one run: frozen models, read from ``config/budgets`` and ``config/experiments``.
-
-A run is a budget (how much data, how many iterations) overlaid by an experiment (what differs from BB-GM) and a seed.
-An unknown key or a value out of range is an error that names it.
-"""
+"""What can be configured: frozen models, strict about unknown keys and values out of range."""
 
 import hashlib
 import json
@@ -13,8 +9,6 @@ from typing import Annotated, Any, Literal, Self, get_args
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from bbgm.paths import project_root
-
 Positive = Annotated[int, Field(gt=0, lt=2**31)]
 Count = Annotated[int, Field(ge=0, lt=2**31)]
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
@@ -22,6 +16,8 @@ Seed = Annotated[int, Field(ge=0, lt=2**63)]
 
 FilterName = Literal["intersection", "inclusion", "unfiltered"]
 FILTER_NAMES: tuple[str, ...] = get_args(FilterName)
+BudgetName = Literal["smoke", "demo", "willow", "paper"]
+BUDGET_NAMES: tuple[str, ...] = get_args(BudgetName)
 
 
 class Model(BaseModel):
@@ -59,6 +55,9 @@ class DataConfig(Model):
         if self.dataset != "willow" and self.hidden_keypoints:
             raise ValueError(f"hidden_keypoints is for willow, which annotates all, not {self.dataset}: leave it out")
         return self
+
+
+DATASET_NAMES: tuple[str, ...] = get_args(DataConfig.model_fields["dataset"].annotation)
 
 
 class ProtocolConfig(Model):
@@ -130,21 +129,53 @@ class OptimiserConfig(Model):
     decay: float = Field(0.5, gt=0, le=1)
 
 
+class ParentConfig(Model):
+    """The run that another one starts from (Willow's Pt and Pt+Wt start from a network trained on Pascal VOC)."""
+
+    run: "RunConfig"
+    optimiser_state: bool = Field(
+        True, description="go on with its Adam state and its last learning rates too, as the authors' code does"
+    )
+
+
 class RunConfig(Model):
     """Everything that a run's numbers depend on, and how its row is called."""
 
     method: str = Field(pattern=r"^[a-z0-9_]+$")
     title: str
     model: Literal["bbgm"] = Field("bbgm", description="kind of network; settings of the others do not matter")
-    budget: Literal["smoke", "demo", "willow", "paper"]
+    budget: BudgetName
     seed: Seed
-    setting: str = Field("Pt=no;Wt=yes", description="which data it was trained on, as in the published tables")
+    setting: str = Field("Pt=no;Wt=yes", description="what distinguishes rows of one title, as in `bbgm.published`")
     threads: int = Field(2, gt=0, le=1024, description="torch threads: fixed, because they change float sums")
     data: DataConfig = DataConfig()
     protocol: ProtocolConfig = ProtocolConfig()
     network: NetworkConfig = NetworkConfig()
     solver: SolverConfig = SolverConfig()
     optimiser: OptimiserConfig = OptimiserConfig()
+    parent: ParentConfig | None = Field(None, description="the run whose network is the start; None: from scratch")
+    keep_optimiser: bool = Field(False, description="keep optimiser.pt beside the model, for runs that go on from it")
+
+    @model_validator(mode="after")
+    def _parent_fits(self) -> Self:
+        if self.parent is None:
+            return self
+        run = self.parent.run
+        if run.model != self.model:
+            raise ValueError(f"the parent {run.method} is a {run.model} network, not {self.model}: it cannot be its start")
+        if run.network != self.network:
+            ours, theirs = self.network.model_dump(), run.network.model_dump()
+            key = next(key for key in ours if ours[key] != theirs[key])
+            raise ValueError(
+                f"the parent {run.method} has another network: its network.{key} is {theirs[key]!r}, here it is "
+                f"{ours[key]!r}; make them equal"
+            )
+        if self.parent.optimiser_state and not run.keep_optimiser:
+            raise ValueError(
+                f"the parent {run.method} does not keep its optimiser state: set keep_optimiser: true in its "
+                "experiment, or parent.optimiser_state: false here"
+            )
+        return self
 
     @model_validator(mode="after")
     def _sets_have_partial_matchings(self) -> Self:
@@ -165,9 +196,11 @@ class RunConfig(Model):
         return self
 
     def hash(self) -> str:
-        """First 16 hex digits of the SHA-256 of all that can change a number (everything but the title)."""
-        content = json.dumps(self.model_dump(mode="json", by_alias=True, exclude={"title"}), sort_keys=True)
-        return hashlib.sha256(content.encode()).hexdigest()[:16]
+        """First 16 hex digits of the SHA-256 of all that can change a number: everything but the titles."""
+        content = self.model_dump(mode="json", by_alias=True, exclude={"title"})
+        if self.parent:
+            content["parent"]["run"] = self.parent.run.hash()
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
     def to_yaml(self) -> str:
         """The whole configuration, defaults included."""
@@ -177,45 +210,6 @@ class RunConfig(Model):
     def folder(self) -> Path:
         """Folder of the run below the results root: ``<budget>/<dataset>/<filter>/<method>/seed<k>``."""
         return Path(self.budget, self.data.dataset, self.protocol.filter, self.method, f"seed{self.seed}")
-
-
-def overlay(base: Mapping[str, Any], top: Mapping[str, Any]) -> dict[str, Any]:
-    """``base`` with the keys of ``top``, nested mappings merged."""
-    merged = dict(base)
-    for key, value in top.items():
-        old = merged.get(key)
-        merged[key] = overlay(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
-    return merged
-
-
-class _Loader(yaml.SafeLoader):
-    """Refuses a key that occurs twice, where YAML's readers silently take the last one."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        keys = [key.value for key, _ in node.value]
-        if twice := [key for key in keys if isinstance(key, str) and keys.count(key) > 1]:
-            raise yaml.constructor.ConstructorError(None, None, f"key {twice[0]!r} occurs twice", node.start_mark)
-        return super().construct_mapping(node, deep)
-
-
-def read_yaml(path: Path) -> dict[str, Any]:
-    """The mapping in a YAML file.
-
-    Raises:
-        ValueError: the file does not exist (the error lists its neighbours), is not YAML or holds no mapping.
-    """
-    if not path.is_file():
-        known = sorted(file.stem for file in path.parent.glob("*.yaml"))
-        raise ValueError(f"no configuration {path}: {path.stem!r} is not one of {known}")
-    try:
-        content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not valid YAML: {error}") from error
-    if content is None:
-        return {}
-    if not isinstance(content, dict):
-        raise ValueError(f"{path} must hold a mapping of keys to values, not a {type(content).__name__}")
-    return content
 
 
 def make_run(content: Mapping[str, Any], origin: str = "configuration") -> RunConfig:
@@ -242,48 +236,6 @@ def _keys(place: Sequence[int | str]) -> list[str]:
     """Names of the keys of a part of the configuration."""
     model: Any = RunConfig
     for part in place:
-        model = model.model_fields[part].annotation
+        annotation = model.model_fields[part].annotation
+        model = next((one for one in get_args(annotation) if one is not type(None)), annotation)
     return [field.alias or name for name, field in model.model_fields.items()]
-
-
-def _mapping(value: Any, name: str) -> Mapping[Any, Any]:
-    """A part of a configuration file, which may be left empty."""
-    if not isinstance(value, Mapping | None):
-        raise ValueError(f"{name} is {value!r}, expected a mapping of keys to values")
-    return value or {}
-
-
-def load_run(method: str, budget: str, seed: int, config_folder: Path | None = None, **overrides: Any) -> RunConfig:
-    """The run of one experiment at one budget: ``budgets/<budget>.yaml`` overlaid by ``experiments/<method>.yaml``.
-
-    What a budget says below ``filters: <name>:`` holds for runs with that ``protocol.filter`` only.
-
-    Args:
-        method: name of a file in ``config/experiments``.
-        budget: name of a file in ``config/budgets``.
-        seed: of the run's random numbers.
-        config_folder: default ``config/`` of the project.
-        overrides: laid over both, e.g. ``optimiser={"epochs": 1}``.
-
-    Raises:
-        ValueError: no such file, or its content is not valid.
-    """
-    folder = config_folder or project_root() / "config"
-    budget_file, method_file = folder / "budgets" / f"{budget}.yaml", folder / "experiments" / f"{method}.yaml"
-    budget_content, method_content = read_yaml(budget_file), read_yaml(method_file)
-    filters = _mapping(budget_content.pop("filters", None), f"{budget_file.name}: filters")
-    if unknown := sorted(filters.keys() - set(FILTER_NAMES), key=str):
-        raise ValueError(f"{budget_file.name} sets filters.{unknown[0]}, which is not one of {list(FILTER_NAMES)}")
-    chosen = overlay(overlay(budget_content, method_content), overrides).get("protocol")
-    chosen_filter = chosen.get("filter", "intersection") if isinstance(chosen, Mapping) else "intersection"
-    if isinstance(chosen_filter, str):  # make_run refuses what else it may be
-        part = _mapping(filters.get(chosen_filter), f"{budget_file.name}: filters.{chosen_filter}")
-        budget_content = overlay(budget_content, part)
-    content = overlay(budget_content, method_content)
-    if fixed := sorted({"method", "budget", "seed"} & content.keys()):
-        raise ValueError(
-            f"{budget_file.name} with {method_file.name} sets {fixed[0]!r}, which comes from the file's name or the "
-            "command line: leave it out"
-        )
-    content = overlay(content, {"method": method, "budget": budget, "seed": seed, **overrides})
-    return make_run(content, origin=f"{budget_file.name} with {method_file.name}")

@@ -1,0 +1,40 @@
+"""Configuration of one run: frozen models, read from ``config/budgets`` and ``config/experiments``.
+
+A run is a budget (how much data, how many iterations) overlaid by an experiment (what differs from BB-GM) and a seed.
+Both kinds of file may say below ``datasets:`` and ``filters:`` what holds for one data set or keypoint filter only,
+an experiment also below ``budgets:``. An unknown key, name or a value out of range is an error that names it.
+"""
+
+from bbgm.config.files import load_run, overlay, read_yaml
+from bbgm.config.models import (
+    BUDGET_NAMES,
+    DATASET_NAMES,
+    FILTER_NAMES,
+    DataConfig,
+    FilterName,
+    NetworkConfig,
+    OptimiserConfig,
+    ParentConfig,
+    ProtocolConfig,
+    RunConfig,
+    SolverConfig,
+    make_run,
+)
+
+__all__ = [
+    "BUDGET_NAMES",
+    "DATASET_NAMES",
+    "FILTER_NAMES",
+    "DataConfig",
+    "FilterName",
+    "NetworkConfig",
+    "OptimiserConfig",
+    "ParentConfig",
+    "ProtocolConfig",
+    "RunConfig",
+    "SolverConfig",
+    "load_run",
+    "make_run",
+    "overlay",
+    "read_yaml",
+]

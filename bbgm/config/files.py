@@ -1,0 +1,168 @@
+"""From the files in ``config/`` to the configuration of a run."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from bbgm.config.models import BUDGET_NAMES, DATASET_NAMES, FILTER_NAMES, RunConfig, make_run
+from bbgm.paths import project_root
+
+SECTIONS = {"datasets": DATASET_NAMES, "filters": FILTER_NAMES, "budgets": BUDGET_NAMES}
+"""Keys below which a file says what holds for some runs only, and the names they may have; later ones win."""
+
+
+def overlay(base: Mapping[str, Any], top: Mapping[str, Any]) -> dict[str, Any]:
+    """``base`` with the keys of ``top``, nested mappings merged."""
+    merged = dict(base)
+    for key, value in top.items():
+        old = merged.get(key)
+        merged[key] = overlay(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
+    return merged
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses a key that occurs twice, where YAML's readers silently take the last one."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [key.value for key, _ in node.value]
+        if twice := [key for key in keys if isinstance(key, str) and keys.count(key) > 1]:
+            raise yaml.constructor.ConstructorError(None, None, f"key {twice[0]!r} occurs twice", node.start_mark)
+        return super().construct_mapping(node, deep)
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """The mapping in a YAML file.
+
+    Raises:
+        ValueError: the file does not exist (the error lists its neighbours), is not YAML or holds no mapping.
+    """
+    if not path.is_file():
+        known = sorted(file.stem for file in path.parent.glob("*.yaml"))
+        raise ValueError(f"no configuration {path}: {path.stem!r} is not one of {known}")
+    try:
+        content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not valid YAML: {error}") from error
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise ValueError(f"{path} must hold a mapping of keys to values, not a {type(content).__name__}")
+    return content
+
+
+def load_run(
+    method: str,
+    budget: str,
+    seed: int,
+    config_folder: Path | None = None,
+    *,
+    dataset: str | None = None,
+    filter: str | None = None,
+    **overrides: Any,
+) -> RunConfig:
+    """The run of one experiment at one budget: ``budgets/<budget>.yaml`` overlaid by ``experiments/<method>.yaml``.
+
+    From weakest to strongest: the budget, its ``datasets.<dataset>``, its ``filters.<filter>``, the experiment with its
+    sections in the same order and then its ``budgets.<budget>``, and the overrides. A section may hold further ones,
+    e.g. ``datasets.voc.filters.unfiltered``. The ``parent:`` of an experiment becomes that run's whole configuration.
+
+    Args:
+        method: name of a file in ``config/experiments``.
+        budget: name of a file in ``config/budgets``.
+        seed: of the run's random numbers.
+        config_folder: default ``config/`` of the project.
+        dataset: short for ``data={"dataset": ...}``; default what the files say, else Willow.
+        filter: short for ``protocol={"filter": ...}``; default what the files say, else intersection.
+        overrides: laid over the files, e.g. ``optimiser={"epochs": 1}``; they do not reach the parent.
+
+    Raises:
+        ValueError: no such file, its content is not valid, or a chain of parents that comes back to where it began.
+    """
+    given = overlay(
+        {"data": {"dataset": dataset}} if dataset else {}, {"protocol": {"filter": filter}} if filter else {}
+    )
+    return _load(method, budget, seed, config_folder or project_root() / "config", overlay(given, overrides), ())
+
+
+def _load(
+    method: str, budget: str, seed: int, folder: Path, overrides: Mapping[str, Any], children: tuple[str, ...]
+) -> RunConfig:
+    """As :func:`load_run`; ``children``: the methods that this one is the parent of."""
+    files = (folder / "budgets" / f"{budget}.yaml", folder / "experiments" / f"{method}.yaml")
+    budget_content, method_content = (read_yaml(file) for file in files)
+    origin = " with ".join(file.name for file in files)
+    whole = overlay(overlay(budget_content, method_content), overrides)
+    chosen = {
+        "datasets": _chosen(whole, "data", "dataset", "willow"),
+        "filters": _chosen(whole, "protocol", "filter", "intersection"),
+        "budgets": budget,
+    }
+    content = overlay(
+        _select(budget_content, chosen, ("datasets", "filters"), f"{budget}.yaml"),
+        _select(method_content, chosen, tuple(SECTIONS), f"{method}.yaml"),
+    )
+    if fixed := sorted({"method", "budget", "seed"} & content.keys()):
+        raise ValueError(
+            f"{origin} sets {fixed[0]!r}, which comes from the file's name or the command line: leave it out"
+        )
+    content = overlay(content, {"method": method, "budget": budget, "seed": seed, **overrides})
+    content.setdefault("setting", _setting(chosen["datasets"], chosen["filters"]))
+    if "parent" in method_content:
+        content["parent"] = _parent(content["parent"], budget, folder, (*children, method))
+    return make_run(content, origin=origin)
+
+
+def _chosen(content: Mapping[str, Any], part: str, key: str, default: str) -> str:
+    """A name in ``content``; the default where it is none, which make_run will refuse."""
+    value = content[part].get(key, default) if isinstance(content.get(part), Mapping) else default
+    return value if isinstance(value, str) else default
+
+
+def _mapping(value: Any, name: str) -> Mapping[Any, Any]:
+    """A part of a configuration file, which may be left empty."""
+    if not isinstance(value, Mapping | None):
+        raise ValueError(f"{name} is {value!r}, expected a mapping of keys to values")
+    return value or {}
+
+
+def _select(
+    content: Mapping[str, Any], chosen: Mapping[str, str], sections: tuple[str, ...], file: str, place: str = ""
+) -> dict[str, Any]:
+    """``content`` without its sections, overlaid by those of the chosen names. Every section is checked."""
+    result = {key: value for key, value in content.items() if key not in sections}
+    for section in sections:
+        for name, part in _mapping(content.get(section), f"{file}: {place}{section}").items():
+            here = f"{place}{section}.{name}"
+            if name not in SECTIONS[section]:
+                raise ValueError(f"{file} sets {here}, which is not one of {list(SECTIONS[section])}")
+            selected = _select(_mapping(part, f"{file}: {here}"), chosen, sections, file, f"{here}.")
+            if name == chosen[section]:
+                result = overlay(result, selected)
+    return result
+
+
+def _setting(dataset: str, keypoint_filter: str) -> str:
+    """What distinguishes rows of one method in the published tables: for Willow the training data, else the filter."""
+    return "Pt=no;Wt=yes" if dataset == "willow" else f"filter={keypoint_filter}"
+
+
+def _parent(content: Any, budget: str, folder: Path, children: tuple[str, ...]) -> dict[str, Any]:
+    """From ``method, dataset, filter, seed`` of a parent to its whole configuration."""
+    file = f"{children[-1]}.yaml"
+    parent = dict(_mapping(content, f"{file}: parent"))
+    allowed = {"method", "dataset", "filter", "seed", "optimiser_state"}
+    if unknown := sorted(parent.keys() - allowed, key=str):
+        raise ValueError(f"{file} sets parent.{unknown[0]}, which is not one of {sorted(allowed)}")
+    if "method" not in parent:
+        raise ValueError(f"{file}: parent has no method: name the experiment whose run it starts from")
+    if parent["method"] in children:
+        raise ValueError(f"{file}: its parent {parent['method']!r} starts from it: {' <- '.join(children)}")
+    given = {
+        "data": {"dataset": parent.get("dataset", "willow")},
+        "protocol": {"filter": parent.get("filter", "intersection")},
+    }
+    run = _load(parent["method"], budget, parent.get("seed", 0), folder, given, children)
+    state = {"optimiser_state": parent["optimiser_state"]} if "optimiser_state" in parent else {}
+    return {"run": run, **state}
