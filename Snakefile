@@ -30,13 +30,13 @@ localrules:
 # Named by `all` and `tables` too: Snakemake alone would not notice that the folder of a run was deleted.
 rule runs:
     input:
-        runs_of_budget,
+        list(map(notebook_of, RUNS)),
 
 
 rule tables:
     input:
-        runs_of_budget,
-        tables_of_budget,
+        rules.runs.input,
+        tables_of(),
 
 
 rule figures:

@@ -9,14 +9,13 @@ from typing import Any
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     """Add ``train``, ``evaluate``, ``match`` and ``table``."""
-    train = commands.add_parser("train", help="train and evaluate one run (resumes a killed one, reads a finished one)")
+    train = commands.add_parser(
+        "train", help="train and evaluate one run, after its parent (resumes a killed one, reads a finished one)"
+    )
     train.add_argument("--method", default="bbgm", help="a file of config/experiments (default %(default)s)")
     train.add_argument("--budget", default="demo", help="a file of config/budgets (default %(default)s)")
-    train.add_argument(
-        "--filter",
-        default="intersection",
-        help="keypoint filter: intersection, inclusion or unfiltered (default %(default)s)",
-    )
+    train.add_argument("--dataset", help="data set: voc, willow, spair (default: what the experiment says, else willow)")
+    train.add_argument("--filter", help="keypoint filter: intersection, inclusion, unfiltered")
     train.add_argument("--seed", type=int, default=0, help="of all random numbers (default %(default)s)")
     train.add_argument("--folder", type=Path, help="where to; default: its place below results/")
     train.set_defaults(command=_train)
@@ -57,7 +56,7 @@ def _train(options: argparse.Namespace) -> None:
     from bbgm.config import load_run
     from bbgm.results import finished
 
-    config = load_run(options.method, options.budget, options.seed, protocol={"filter": options.filter})
+    config = load_run(options.method, options.budget, options.seed, dataset=options.dataset, filter=options.filter)
     record = finished(config, options.folder)
     if record is None:
         from bbgm.train import run

@@ -20,6 +20,7 @@ from bbgm.config.models import (
     SolverConfig,
     make_run,
 )
+from bbgm.config.runs import list_runs
 
 __all__ = [
     "BUDGET_NAMES",
@@ -33,6 +34,7 @@ __all__ = [
     "ProtocolConfig",
     "RunConfig",
     "SolverConfig",
+    "list_runs",
     "load_run",
     "make_run",
     "overlay",

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from bbgm.config import RunConfig
 from bbgm.published import WILLOW_FOLDERS
 from bbgm.results import RunRecord
 
@@ -113,6 +114,10 @@ class TableSpec:
     rows: tuple[Row, ...] = (Row(),)
     summary: str = "mean"
     notes: tuple[str, ...] = ()
+
+    def shows(self, config: RunConfig) -> bool:
+        """Whether a run stands in the table."""
+        return config.data.dataset == self.dataset and config.protocol.filter in self.filters
 
 
 def _rows_of_sets(pairs: str) -> tuple[Row, ...]:

@@ -1,4 +1,4 @@
-"""Names and functions that the rules share: where things lie, which runs there are."""
+"""Names and functions that the rules share: where things lie, which runs there are, what depends on which of them."""
 
 import json
 import os
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from bbgm.config import load_run
+from bbgm.config import list_runs
 from bbgm.paths import results_root
 from bbgm.tables import SPECS
 
@@ -19,14 +19,11 @@ BUDGET = config["budget"]
 
 try:
     RESULTS = str(results_root()) if os.environ.get("BBGM_RESULTS") else "results"
-    RUNS = [
-        load_run(method, BUDGET, seed, protocol={"filter": name})
-        for name, methods in config["experiments"].items()
-        for method in methods
-        for seed in range(config["seeds"].get(name, {}).get(BUDGET, 0))
-    ]
+    RUNS = list_runs(BUDGET, config)
 except ValueError as error:
     raise WorkflowError(str(error)) from error
+if not RUNS:
+    raise WorkflowError(f"no run is listed for the budget {BUDGET!r}: see experiments and seeds in config/config.yaml")
 
 OUT = f"{RESULTS}/{{budget}}"
 LOGS = f"{OUT}/logs"
@@ -35,6 +32,46 @@ FIGURES = "figures/{budget}"
 
 # One training run at a time on each GPU of this machine (profiles/default); a cluster's profile asks for one.
 GPUS_OF_A_RUN = 1 if shutil.which("nvidia-smi") else 0
+
+BY_FOLDER = {run.folder.as_posix(): run for run in RUNS}
+TABLES = [name for name, spec in SPECS.items() if any(spec.shows(run) for run in RUNS)]
+
+
+def notebook_of(run):
+    """The executed notebook of a run: it is there when the run's record is."""
+    return f"{RESULTS}/{run.folder.as_posix()}/run.ipynb"
+
+
+def runs_where(dataset, filter, *methods):
+    """Notebooks of the runs of some methods on one data set with one filter."""
+    return [
+        notebook_of(run)
+        for run in RUNS
+        if (run.data.dataset, run.protocol.filter) == (dataset, filter) and run.method in methods
+    ]
+
+
+def data_of(*datasets):
+    """Demo data, where the budget uses them; the readers of the original data say themselves what is missing."""
+    demo = {run.data.dataset for run in RUNS if run.data.source == "demo"}
+    return expand(f"{OUT}/demo_data/{{dataset}}.json", budget=BUDGET, dataset=sorted(demo.intersection(datasets)))
+
+
+def tables_of(*names):
+    """The files of those tables that have runs at this budget; without names all of them."""
+    wanted = [name for name in TABLES if not names or name in names]
+    return expand(f"{OUT}/tables/{{table}}.{{suffix}}", budget=BUDGET, table=wanted, suffix=["csv", "tex"])
+
+
+# Notebooks of the pipeline, and what must be there for each to be read rather than made again. Each draws
+# figures/<budget>/<notebook>.pdf and .png.
+NOTEBOOKS = {
+    "00_start_here": runs_where("willow", "intersection", "bbgm", "bbgm_untrained"),
+    "01_loss_landscape": runs_where("willow", "intersection", "bbgm"),
+    "02_graph_matching": data_of("willow") + runs_where("willow", "unfiltered", "bbgm"),
+    "03_architecture": runs_where("willow", "intersection", "bbgm"),
+    "08_willow": tables_of("Willow"),
+}
 
 
 wildcard_constraints:
@@ -47,41 +84,38 @@ wildcard_constraints:
     notebook=r"\d\d_\w+",
 
 
-def data_of_budget(wildcards):
-    """The demo data, where the budget uses them; the reader of the original data says itself what is missing."""
-    return expand(f"{OUT}/demo_data.json", budget=BUDGET) if RUNS[0].data.source == "demo" else []
+def run_of(wildcards):
+    """Configuration of the run that a job makes."""
+    folder = f"{wildcards.budget}/{wildcards.dataset}/{wildcards.filter}/{wildcards.method}/seed{wildcards.seed}"
+    if folder not in BY_FOLDER:
+        raise WorkflowError(f"no run {folder} is listed in config/config.yaml for the budget {BUDGET!r}")
+    return BY_FOLDER[folder]
 
 
-def runs_of_budget(wildcards):
-    """Executed notebook of every run: it is there when the run's record is."""
-    return [f"{RESULTS}/{run.folder.as_posix()}/run.ipynb" for run in RUNS]
+def needs_of_run(wildcards):
+    """The demo data of its data set, and the run that it starts from."""
+    run = run_of(wildcards)
+    return data_of(run.data.dataset) + ([notebook_of(run.parent.run)] if run.parent else [])
 
 
-def tables_of_budget(wildcards):
-    """The paper's tables that the budget fills."""
-    filters = {run.protocol.filter for run in RUNS}
-    tables = [name for name, spec in SPECS.items() if filters.intersection(spec.filters)]
-    return expand(f"{OUT}/tables/{{table}}.{{suffix}}", budget=BUDGET, table=tables, suffix=["csv", "tex"])
+def threads_of_run(wildcards):
+    """As many as torch uses: part of a run's configuration."""
+    return run_of(wildcards).threads
 
 
-def published_of_table(wildcards):
-    """The paper's numbers that stand in a table."""
-    return f"bbgm/published/{SPECS[wildcards.table].published}.csv"
+def memory_of_run(wildcards):
+    """MB. Training the backbone holds the maps of 16 images, and decoded pictures stay in the page cache."""
+    return 4096 if run_of(wildcards).data.source == "demo" else 16384
 
 
-def needs_of_notebook(wildcards):
-    """What must be there for a notebook to load, rather than to make it again."""
-    return NOTEBOOKS[wildcards.notebook](wildcards)
+def minutes_of_run(wildcards):
+    """Limit on a cluster; a run that reaches it goes on after its last epoch when it is started again."""
+    return 120 if run_of(wildcards).data.source == "demo" else 1440
 
 
-# Notebooks that show results, and what each needs; each draws figures/<budget>/<notebook>.pdf and .png.
-NOTEBOOKS = {
-    "00_start_here": runs_of_budget,
-    "01_loss_landscape": runs_of_budget,
-    "02_graph_matching": data_of_budget,
-    "03_architecture": runs_of_budget,
-    "08_willow": tables_of_budget,
-}
+def hash_of_run(wildcards):
+    """Of all that a run's numbers depend on: if it changes, also by a default of the module, the run is out of date."""
+    return run_of(wildcards).hash()
 
 
 def parameters_of_run(wildcards):
@@ -95,3 +129,18 @@ def parameters_of_run(wildcards):
             "seed": int(wildcards.seed),
         }
     )
+
+
+def runs_of_table(wildcards):
+    """The runs that a table shows."""
+    return [notebook_of(run) for run in RUNS if SPECS[wildcards.table].shows(run)]
+
+
+def published_of_table(wildcards):
+    """The paper's numbers that stand in a table."""
+    return f"bbgm/published/{SPECS[wildcards.table].published}.csv"
+
+
+def needs_of_notebook(wildcards):
+    """What must be there for a notebook to be read rather than made again."""
+    return NOTEBOOKS[wildcards.notebook]

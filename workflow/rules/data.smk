@@ -2,10 +2,10 @@ rule make_demo_data:
     input:
         "config/budgets/{budget}.yaml",
     output:
-        f"{OUT}/demo_data.json",
+        f"{OUT}/demo_data/{{dataset}}.json",
     log:
-        f"{LOGS}/make_demo_data.log",
+        f"{LOGS}/make_demo_data/{{dataset}}.log",
     conda:
         "../../environment.yml"
     shell:
-        "bbgm data demo --budget {wildcards.budget} > {output:q} 2> {log:q}"
+        "bbgm data demo --budget {wildcards.budget} --dataset {wildcards.dataset} > {output:q} 2> {log:q}"

@@ -25,7 +25,7 @@ rule run_notebook:
 # The other notebooks link to it; each run has its own beside its record.
 rule copy_training_notebook:
     input:
-        f"{RESULTS}/{RUNS[0].folder.as_posix()}/run.ipynb",
+        notebook_of(RUNS[0]),
     output:
         f"{OUT}/notebooks/04_training.ipynb",
     log:

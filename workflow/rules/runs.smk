@@ -4,10 +4,10 @@
 
 rule train_run:
     input:
+        needs_of_run,
         notebook="notebooks/04_training.ipynb",
         budget="config/budgets/{budget}.yaml",
         experiment="config/experiments/{method}.yaml",
-        data=data_of_budget,
     output:
         notebook=f"{RUN}/run.ipynb",
     log:
@@ -16,13 +16,14 @@ rule train_run:
         f"{LOGS}/train_run/{{dataset}}_{{filter}}_{{method}}_seed{{seed}}.tsv"
     conda:
         "../../environment.yml"
-    threads: RUNS[0].threads
+    threads: threads_of_run
     resources:
         gpu=GPUS_OF_A_RUN,
-        mem_mb=4096,
-        runtime=120,
+        mem_mb=memory_of_run,
+        runtime=minutes_of_run,
     params:
         parameters=parameters_of_run,
+        hash=hash_of_run,
     shell:
         "papermill {input.notebook:q} {output.notebook:q} --kernel python3 --cwd . --no-progress-bar --log-output"
         " -y {params.parameters:q} > {log:q} 2>&1"

@@ -1,6 +1,6 @@
 rule build_table:
     input:
-        runs_of_budget,
+        runs_of_table,
         published=published_of_table,
     output:
         csv=report(
