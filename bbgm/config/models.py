@@ -162,7 +162,9 @@ class RunConfig(Model):
             return self
         run = self.parent.run
         if run.model != self.model:
-            raise ValueError(f"the parent {run.method} is a {run.model} network, not {self.model}: it cannot be its start")
+            raise ValueError(
+                f"the parent {run.method} is a {run.model} network, not {self.model}: it cannot be its start"
+            )
         if run.network != self.network:
             ours, theirs = self.network.model_dump(), run.network.model_dump()
             key = next(key for key in ours if ours[key] != theirs[key])

@@ -7,21 +7,23 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from bbgm.config import load_run, make_run, overlay, read_yaml
+from bbgm.config import FILTER_NAMES, list_runs, load_run, make_run, overlay, read_yaml
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
+UNFILTERED = FILTER_NAMES[-1]
 BUDGETS = sorted(path.stem for path in (CONFIG / "budgets").glob("*.yaml"))
 METHODS = sorted(path.stem for path in (CONFIG / "experiments").glob("*.yaml"))
 
 
 @pytest.mark.parametrize("budget", BUDGETS)
-@pytest.mark.parametrize("method", METHODS)
-def test_every_combination_is_valid_and_comes_back_from_yaml(method: str, budget: str) -> None:
-    config = load_run(method, budget, 5)
-    again = make_run(yaml.safe_load(config.to_yaml()))
-    assert again == config
-    assert again.hash() == config.hash()
-    assert config.folder == Path(budget, "willow", "intersection", method, "seed5")
+def test_every_listed_run_is_valid_and_comes_back_from_yaml(budget: str) -> None:
+    runs = list_runs(budget)
+    for config in runs:
+        again = make_run(yaml.safe_load(config.to_yaml()))
+        assert again == config
+        assert again.hash() == config.hash()
+    assert len({run.folder for run in runs}) == len(runs)
+    assert len({run.hash() for run in runs}) == len(runs)
 
 
 def test_the_experiment_lies_over_the_budget() -> None:
@@ -56,6 +58,158 @@ def test_a_budget_may_set_something_for_one_filter_only(tmp_path: Path) -> None:
     expected = r"smoke\.yaml sets filters\.all, which is not one of \['intersection', 'inclusion', 'unfiltered'\]"
     with pytest.raises(ValueError, match=expected):
         load_run("bbgm", "smoke", 0, tmp_path / "config")
+
+
+def write(folder: Path, name: str, **content: object) -> None:
+    (folder / f"{name}.yaml").write_text(yaml.safe_dump(content))
+
+
+@pytest.fixture
+def layered(tmp_path: Path) -> Path:
+    """A configuration in which each of the places that may say something says something about the batch size."""
+    for name in ("budgets", "experiments"):
+        (tmp_path / name).mkdir()
+
+    def size(number: int, **sections: object) -> dict[str, object]:
+        return {"optimiser": {"batch_size": number, "epochs": number}, **sections}
+
+    write(
+        tmp_path / "budgets",
+        "demo",
+        data={"source": "original"},
+        datasets={"voc": size(2, filters={UNFILTERED: size(3)}), "spair": size(4)},
+        filters={UNFILTERED: {"solver": {"lambda": 5.0}}},
+        **size(1),
+    )
+    write(tmp_path / "budgets", "paper", data={"source": "original"}, **size(1))
+    write(tmp_path / "experiments", "plain", title="x")
+    write(
+        tmp_path / "experiments",
+        "mine",
+        title="x",
+        optimiser={"batch_size": 11},
+        datasets={"voc": {"optimiser": {"batch_size": 12}}},
+        budgets={"paper": {"optimiser": {"batch_size": 13}, "datasets": {"spair": {"optimiser": {"batch_size": 14}}}}},
+    )
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("method", "budget", "dataset", "name", "batch_size", "epochs", "lambda_"),
+    [
+        ("plain", "demo", "willow", "intersection", 1, 1, 80),
+        ("plain", "demo", "voc", "intersection", 2, 2, 80),
+        ("plain", "demo", "voc", UNFILTERED, 3, 3, 5),
+        ("plain", "demo", "willow", UNFILTERED, 1, 1, 5),
+        ("plain", "demo", "spair", "intersection", 4, 4, 80),
+        ("mine", "demo", "willow", "intersection", 11, 1, 80),
+        ("mine", "demo", "voc", UNFILTERED, 12, 3, 5),
+        ("mine", "paper", "voc", "intersection", 13, 1, 80),
+        ("mine", "paper", "spair", "intersection", 14, 1, 80),
+    ],
+)
+def test_sections_lie_over_each_other_in_order(
+    layered: Path, method: str, budget: str, dataset: str, name: str, batch_size: int, epochs: int, lambda_: float
+) -> None:
+    run = load_run(method, budget, 0, layered, dataset=dataset, filter=name)
+    assert (run.data.dataset, run.protocol.filter) == (dataset, name)
+    assert (run.optimiser.batch_size, run.optimiser.epochs, run.solver.lambda_) == (batch_size, epochs, lambda_)
+    assert load_run(method, budget, 0, layered, data={"dataset": dataset}, protocol={"filter": name}) == run
+    assert run.setting == ("Pt=no;Wt=yes" if dataset == "willow" else f"filter={name}")
+    own = {"optimiser": {"batch_size": 99}}
+    assert load_run(method, budget, 0, layered, dataset=dataset, filter=name, **own).optimiser.batch_size == 99
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            {"datasets": {"vocc": {}}},
+            r"wrong\.yaml sets datasets\.vocc, which is not one of \['willow', 'voc', 'spair'",
+        ),
+        ({"filters": {"unfilterd": {}}}, r"wrong\.yaml sets filters\.unfilterd, which is not one of \['intersection'"),
+        ({"budgets": {"huge": {}}}, r"wrong\.yaml sets budgets\.huge, which is not one of \['smoke', 'demo',"),
+        (
+            {"datasets": {"spair": {"filters": {"none": {}}}}},
+            r"wrong\.yaml sets datasets\.spair\.filters\.none, which is not one of",
+        ),
+        ({"datasets": {"spair": {"budgets": 3}}}, r"wrong\.yaml: datasets\.spair\.budgets is 3, expected a mapping"),
+        ({"datasets": {"willow": {"lambda": 3}}}, r"lambda: no such key"),
+    ],
+)
+def test_wrong_sections_are_named_also_where_they_do_not_apply(
+    layered: Path, content: dict[str, object], message: str
+) -> None:
+    write(layered / "experiments", "wrong", title="x", **content)
+    with pytest.raises(ValueError, match=message):
+        load_run("wrong", "demo", 0, layered)
+
+
+def test_a_budget_has_no_sections_by_budget(layered: Path) -> None:
+    write(layered / "budgets", "smoke", budgets={"demo": {}})
+    with pytest.raises(ValueError, match="budgets: no such key"):
+        load_run("plain", "smoke", 0, layered)
+
+
+def test_runs_are_listed_with_their_parents_first(layered: Path) -> None:
+    write(layered / "experiments", "start", title="x", keep_optimiser=True)
+    write(layered / "experiments", "on", title="x", parent={"method": "start", "dataset": "voc", "seed": 7})
+    content = {
+        "experiments": {"willow": {"intersection": ["on", "plain"]}, "voc": {UNFILTERED: ["plain", "mine"]}},
+        "seeds": {
+            "willow": {"intersection": {"demo": 2}},
+            "voc": {UNFILTERED: {"demo": {"mine": 1, "others": 0}, "paper": {"mine": 1, "others": 3}}},
+        },
+    }
+    assert [run.folder.as_posix() for run in list_runs("demo", content, layered)] == [
+        "demo/voc/intersection/start/seed7",
+        "demo/willow/intersection/on/seed0",
+        "demo/willow/intersection/on/seed1",
+        "demo/willow/intersection/plain/seed0",
+        "demo/willow/intersection/plain/seed1",
+        f"demo/voc/{UNFILTERED}/mine/seed0",
+    ]
+    assert [run.method for run in list_runs("paper", content, layered)] == ["plain"] * 3 + ["mine"]
+    for part, wrong, message in (
+        ("experiments", {"vok": {}}, "experiments: data set 'vok' is not one of"),
+        ("experiments", {"voc": {"none": []}}, r"experiments\.voc: filter 'none' is not one of"),
+        ("seeds", {"vok": {}}, "seeds: data set 'vok' is not one of"),
+        (
+            "seeds",
+            {"willow": {"intersection": {"demo": {"om": 2}}}},
+            r"seeds\.willow\.intersection\.demo: experiment 'om' is not one of \['on', 'plain', 'others'\]",
+        ),
+    ):
+        with pytest.raises(ValueError, match=message):
+            list_runs("demo", {**content, part: wrong}, layered)
+    with pytest.raises(ValueError, match="budget 'huge' is not one of"):
+        list_runs("huge", content, layered)
+
+
+def test_the_paper_budget_is_the_paper() -> None:
+    """Iterations, schedules and test pairs of the authors' code; restarts of the paper's tables."""
+    runs = {(run.data.dataset, run.protocol.filter, run.method): run for run in list_runs("paper")}
+    halving, constant = (2, 4, 6, 8), ()
+    for key, epochs, iterations, milestones, pairs in (
+        (("voc", "intersection", "bbgm"), 10, 2000, halving, 1000),
+        (("voc", "intersection", "bbgm_pretrain"), 10, 2000, constant, 50),
+        (("willow", "intersection", "bbgm"), 2, 100, (1,), 100),
+        (("willow", "intersection", "bbgm_pt"), 0, 100, (1,), 100),
+        (("willow", "intersection", "bbgm_pt_wt"), 2, 200, (1,), 100),
+        (("spair", "intersection", "bbgm"), 10, 400, halving, 0),
+    ):
+        run = runs[key]
+        settings = run.optimiser
+        assert (settings.epochs, settings.iterations_per_epoch, settings.milestones) == (epochs, iterations, milestones)
+        assert (settings.batch_size, settings.learning_rate, settings.backbone_factor) == (8, 2e-3, 0.01)
+        assert run.protocol.test_pairs_per_class == pairs
+        assert (run.network.backbone, run.network.freeze_backbone) == ("vgg16_bn", False)
+    pretrain = runs["voc", "intersection", "bbgm_pretrain"]
+    assert pretrain.data.exclude_willow == "images_of_2007"
+    for method, with_state in (("bbgm_pt", False), ("bbgm_pt_wt", True)):
+        parent = runs["willow", "intersection", method].parent
+        assert parent is not None
+        assert (parent.run, parent.optimiser_state) == (pretrain, with_state)
 
 
 def test_the_willow_budget_is_the_papers_protocol() -> None:

@@ -67,7 +67,11 @@ def test_every_budget_has_a_plan(checkout: Path, budget: str) -> None:
 
 @pytest.mark.parametrize(
     ("setting", "named"),
-    [("budget=huge", "huge"), ("experiments={intersection: [bbgm_typo]}", "bbgm_typo"), ("bugdet=demo", "bugdet")],
+    [
+        ("budget=huge", "huge"),
+        ("experiments={willow: {intersection: [bbgm_typo]}}", "bbgm_typo"),
+        ("bugdet=demo", "bugdet"),
+    ],
 )
 def test_wrong_configuration_is_named(checkout: Path, setting: str, named: str) -> None:
     result = snakemake(checkout, "--dry-run", "--config", setting)
@@ -81,12 +85,12 @@ def test_results_may_lie_anywhere(checkout: Path, tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("HOME", str(tmp_path))
     plan = ("--dry-run", "--printshellcmds", "--config", "budget=smoke")
     for results, quoted in (
-        ("", "results/smoke/demo_data.json"),
-        ("~/r", f"{tmp_path}/r/smoke/demo_data.json"),
-        ("a b's", f"""'{checkout}/a b'"'"'s/smoke/demo_data.json'"""),
+        ("", "results/smoke/demo_data/willow.json"),
+        ("~/r", f"{tmp_path}/r/smoke/demo_data/willow.json"),
+        ("a b's", f"""'{checkout}/a b'"'"'s/smoke/demo_data/willow.json'"""),
     ):
         output = snakemake(checkout, *plan, results=results).stdout
-        assert f"bbgm data demo --budget smoke > {quoted} 2> " in output
+        assert f"bbgm data demo --budget smoke --dataset willow > {quoted} 2> " in output
     wrong = snakemake(checkout, *plan, results="~nobody_of_that_name/r")
     assert "BBGM_RESULTS is '~nobody_of_that_name/r': there is no such user" in wrong.stdout + wrong.stderr
 
