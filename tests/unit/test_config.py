@@ -7,10 +7,9 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from bbgm.config import FILTER_NAMES, list_runs, load_run, make_run, overlay, read_yaml
+from bbgm.config import list_runs, load_run, make_run, overlay, read_yaml
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
-UNFILTERED = FILTER_NAMES[-1]
 BUDGETS = sorted(path.stem for path in (CONFIG / "budgets").glob("*.yaml"))
 METHODS = sorted(path.stem for path in (CONFIG / "experiments").glob("*.yaml"))
 
@@ -77,8 +76,8 @@ def layered(tmp_path: Path) -> Path:
         tmp_path / "budgets",
         "demo",
         data={"source": "original"},
-        datasets={"voc": size(2, filters={UNFILTERED: size(3)}), "spair": size(4)},
-        filters={UNFILTERED: {"solver": {"lambda": 5.0}}},
+        datasets={"voc": size(2, filters={"unfiltered": size(3)}), "spair": size(4)},
+        filters={"unfiltered": {"solver": {"lambda": 5.0}}},
         **size(1),
     )
     write(tmp_path / "budgets", "paper", data={"source": "original"}, **size(1))
@@ -99,11 +98,11 @@ def layered(tmp_path: Path) -> Path:
     [
         ("plain", "demo", "willow", "intersection", 1, 1, 80),
         ("plain", "demo", "voc", "intersection", 2, 2, 80),
-        ("plain", "demo", "voc", UNFILTERED, 3, 3, 5),
-        ("plain", "demo", "willow", UNFILTERED, 1, 1, 5),
+        ("plain", "demo", "voc", "unfiltered", 3, 3, 5),
+        ("plain", "demo", "willow", "unfiltered", 1, 1, 5),
         ("plain", "demo", "spair", "intersection", 4, 4, 80),
         ("mine", "demo", "willow", "intersection", 11, 1, 80),
-        ("mine", "demo", "voc", UNFILTERED, 12, 3, 5),
+        ("mine", "demo", "voc", "unfiltered", 12, 3, 5),
         ("mine", "paper", "voc", "intersection", 13, 1, 80),
         ("mine", "paper", "spair", "intersection", 14, 1, 80),
     ],
@@ -155,10 +154,10 @@ def test_runs_are_listed_with_their_parents_first(layered: Path) -> None:
     write(layered / "experiments", "start", title="x", keep_optimiser=True)
     write(layered / "experiments", "on", title="x", parent={"method": "start", "dataset": "voc", "seed": 7})
     content = {
-        "experiments": {"willow": {"intersection": ["on", "plain"]}, "voc": {UNFILTERED: ["plain", "mine"]}},
+        "experiments": {"willow": {"intersection": ["on", "plain"]}, "voc": {"unfiltered": ["plain", "mine"]}},
         "seeds": {
             "willow": {"intersection": {"demo": 2}},
-            "voc": {UNFILTERED: {"demo": {"mine": 1, "others": 0}, "paper": {"mine": 1, "others": 3}}},
+            "voc": {"unfiltered": {"demo": {"mine": 1, "others": 0}, "paper": {"mine": 1, "others": 3}}},
         },
     }
     assert [run.folder.as_posix() for run in list_runs("demo", content, layered)] == [
@@ -167,7 +166,7 @@ def test_runs_are_listed_with_their_parents_first(layered: Path) -> None:
         "demo/willow/intersection/on/seed1",
         "demo/willow/intersection/plain/seed0",
         "demo/willow/intersection/plain/seed1",
-        f"demo/voc/{UNFILTERED}/mine/seed0",
+        "demo/voc/unfiltered/mine/seed0",
     ]
     assert [run.method for run in list_runs("paper", content, layered)] == ["plain"] * 3 + ["mine"]
     for part, wrong, message in (
