@@ -20,7 +20,9 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
         description="What is there, whether it is whole, and how to get what is not. Fails if something is broken.",
     )
     status.add_argument("names", nargs="*", metavar="NAME", help=f"these only, and fail if one is missing: {NAMES}")
-    status.add_argument("--check", action="store_true", help="compare the content of every file, too")
+    status.add_argument(
+        "--check", action="store_true", help="compare the content of every file and decode every image, too"
+    )
     status.set_defaults(command=_status)
 
     download = actions.add_parser(

@@ -8,9 +8,11 @@ from bbgm.data.demo import FORMATS, demo_root
 from bbgm.data.download import expected_checksum, fits
 from bbgm.data.integrity import changed_files, manifest_path, matching, missing_files, sizes_in
 from bbgm.data.registry import Item, find, registry
-from bbgm.data.usable import describe_usable
+from bbgm.data.usable import READ, broken_images, describe_usable
 from bbgm.data.willow import FOLDER, KEYPOINT_NAMES
 from bbgm.paths import weights_root
+
+IMAGES = (".jpg", ".png")
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ def data_status(
 
     Args:
         names: of ``registry.toml``; if any, these only, and it is a problem if one is missing.
-        check: compare the content of every file with its manifest or checksum, too.
+        check: compare the content of every file with its manifest or checksum, and decode every image.
         demo_seed, demo_images_per_class: which demo data to look for.
 
     Raises:
@@ -60,8 +62,14 @@ def _describe(item: Item, check: bool) -> tuple[list[str], list[str]]:
     elif item.inside:
         sizes = sizes_in(place)
         faults = [*missing_files(item, sizes), *changed_files(item, place, sizes, thorough=check)]
-        lines += [_verdict(faults), *_counts(item, place, sizes), _size(sizes)]
-        lines += describe_usable(item.name) if item.name in ("voc", "spair") else []
+        usable: list[str] = []
+        if item.name in READ:
+            usable, unreadable = describe_usable(item.name)
+            faults += unreadable
+        if item.name in READ and check:
+            images = sorted(name for name in sizes if name.endswith(IMAGES))
+            faults += broken_images([place / name for name in images])
+        lines += [_verdict(faults), *_counts(item, place, sizes), _size(sizes), *usable]
         if check and not (item.manifest or manifest_path(place).is_file()):
             lines += ["  check     files are counted only: there is no manifest, because it was not downloaded by bbgm"]
     else:

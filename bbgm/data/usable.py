@@ -1,25 +1,50 @@
-"""How much of a data set is used, for ``bbgm data status``."""
+"""How much of a data set is used, and whether its reader can read it, for ``bbgm data status``."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from bbgm.config import DataConfig, ProtocolConfig
 from bbgm.data import READERS
+from bbgm.data.crops import decode
 from bbgm.data.keypoints import SUBSETS
 
+READ = ("voc", "willow", "spair")
+"""Original data sets that have a reader, by their names in ``registry.toml``."""
 
-def describe_usable(name: str) -> list[str]:
-    """Report lines for an original data set that brings its split ("voc", "spair").
+
+def describe_usable(name: str) -> tuple[list[str], list[str]]:
+    """Report lines for an original data set, and what is broken in it, one phrase each.
 
     Images or pairs of both parts, and what is left out and why.
 
     All annotations are read, seconds for the whole of a data set; images are not decoded.
     """
+    data = DataConfig.model_validate({"dataset": name, "source": "original"})
     try:
-        dataset = READERS[name](DataConfig(dataset=name, source="original"), ProtocolConfig())
+        dataset = READERS[name](data, ProtocolConfig())
+    except FileNotFoundError as error:  # a part of it that is reported on its own
+        return [f"  not read  {error}"], []
     except (ValueError, OSError) as error:
-        return [f"  not read  {error}"]
+        return [], [str(error)]
     lines = []
     for subset in SUBSETS:
         pairs = [dataset.pairs(cls, subset) for cls in dataset.classes]
         images = sum(len(one.images) for one in pairs)
         count = f"{sum(map(len, pairs))} pairs of {images} images" if dataset.listed else f"{images} objects"
         lines.append(f"  {subset:<9} {count} in {len(pairs)} classes; left out: {dataset.dropped.summary(subset)}")
-    return lines
+    return lines, []
+
+
+def broken_images(files: Sequence[Path]) -> list[str]:
+    """For each image that cannot be decoded, in the order given, why."""
+    with ThreadPoolExecutor(4) as pool:
+        return [reason for reason in pool.map(_fault, files) if reason]
+
+
+def _fault(file: Path) -> str:
+    try:
+        decode(file)
+    except (ValueError, OSError) as error:
+        return str(error)
+    return ""

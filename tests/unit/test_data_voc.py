@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,9 @@ from bbgm.config import DataConfig, ProtocolConfig, load_run
 from bbgm.data import FRAME, open_dataset, sample_training_batch
 from bbgm.data import test_sets as fixed_sets
 from bbgm.data.keypoints import SUBSETS
+from bbgm.data.registry import find
 from bbgm.data.status import data_status
-from bbgm.data.voc import FOLDER, read_keypoints, read_voc
+from bbgm.data.voc import DEVKITS, FOLDER, read_keypoints, read_voc
 from bbgm.data.voc_split import CLASSES, FILE, Split, read_split
 from bbgm.train import run
 
@@ -343,6 +345,28 @@ def test_status_counts_what_is_used_and_what_is_not(tree: Tree) -> None:
     assert data_status().text.count("  not read  ") == 1
     shutil.rmtree(tree.root)
     assert "  not read  " not in data_status().text
+
+
+def test_status_finds_what_would_end_a_run(tree: Tree) -> None:
+    """Every truncated image, named; an annotation that cannot be read."""
+    assert not any("cannot be" in problem for problem in data_status(check=True).problems)
+    for k in (1, 3):
+        file = tree.kit / "JPEGImages" / f"2008_00000{k}.jpg"
+        file.write_bytes(file.read_bytes()[:-400])
+    assert not any("cannot be" in problem for problem in data_status().problems)  # headers only
+    (problem,) = (problem for problem in data_status(check=True).problems if "VOC2011" in problem)
+    assert re.findall(r"(\d{4}_\d{6})\.jpg cannot be decoded", problem) == ["2008_000001", "2008_000003"]
+    tree.object("train", "cat", "2008_000002_2", {"Nose": ("nan", 1)})
+    tree.image("2008_000002", [{"name": "cat"}] * 2)
+    assert "2008_000002_2.xml: x of keypoint Nose is 'nan'" in " ".join(data_status().problems)
+
+
+@pytest.mark.parametrize("place", DEVKITS)
+def test_status_looks_where_the_reader_looks(tree: Tree, place: str) -> None:
+    (tree.root / place).parent.mkdir(parents=True, exist_ok=True)
+    tree.kit.rename(tree.root / place)
+    assert find("voc").locate(find("voc").folder()) == tree.root / place
+    assert "  train     3 objects in 1 classes; left out: none\n" in data_status(["voc"]).text
 
 
 def test_sets_and_keypoints_without_a_partner(tree: Tree) -> None:
