@@ -1,12 +1,14 @@
 """Evaluation: the fixed test pairs of each class, matched and scored."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bbgm.config import ProtocolConfig
 from bbgm.data.keypoints import Dataset
 from bbgm.data.pairs import test_pairs
+from bbgm.data.recorded import rebuild_pairs
 from bbgm.metrics import check_matching, mean_over_classes, score_class
 from bbgm.progress import progress
 from bbgm.results import Prediction
@@ -28,8 +30,17 @@ class Evaluation:
     seconds: float
 
 
-def evaluate(matcher: "Matcher", dataset: Dataset, protocol: ProtocolConfig, show_progress: bool = True) -> Evaluation:
+def evaluate(
+    matcher: "Matcher",
+    dataset: Dataset,
+    protocol: ProtocolConfig,
+    show_progress: bool = True,
+    recorded: Sequence[Prediction] = (),
+) -> Evaluation:
     """Match the test pairs of every class (paper Sec. 4); the matcher is left in evaluation mode.
+
+    Args:
+        recorded: of an earlier evaluation, whose pairs are matched again; empty: draw them.
 
     Raises:
         ValueError: a prediction is no matching, and not even a mapping where the method is not one-to-one; or a class
@@ -40,7 +51,10 @@ def evaluate(matcher: "Matcher", dataset: Dataset, protocol: ProtocolConfig, sho
     predictions: list[Prediction] = []
     per_class = {}
     for cls in dataset.classes:
-        pairs = test_pairs(dataset, protocol, cls)
+        if recorded:
+            pairs = rebuild_pairs(dataset, cls, [item for item in recorded if item.cls == cls])
+        else:
+            pairs = test_pairs(dataset, protocol, cls)
         chunks = [pairs[first : first + CHUNK] for first in range(0, len(pairs), CHUNK)]
         found = [
             Prediction.of(pair, assignment)

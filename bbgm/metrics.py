@@ -79,9 +79,12 @@ def score(counts: Counts) -> dict[str, float | int]:
         accuracy: correct matches / true matches (false positives are ignored), in [0, 1]; 0 if there are no true ones.
         precision, recall, f1: in [0, 1], with 1e-7 in the denominators.
         n_pairs.
-        unmatched_percent: keypoints of both images without a true partner, %.
-        unmatched_source_percent: keypoints of the source without a true partner, %. (The paper does not say which of
-            the two its row 'Unmatched' means.)
+        unmatched_percent: (n1 + n2 - 2 m) / (n1 + n2), keypoints of both images without a true partner, %.
+        unmatched_source_percent: (n1 - m) / n1, keypoints of the source without a true partner, %.
+
+    The paper's row 'Unmatched (%)' is "the percentage of unmatched keypoints in the test-set pairs" and says no more.
+    The first is the nearer reading, and the choice hardly matters: where source and target are drawn alike, both have
+    the same expectation. They part under the filter 'inclusion', which leaves no source keypoint without a partner.
     """
     precision = counts.correct / (counts.matched + EPSILON)
     recall = counts.correct / (counts.true + EPSILON)

@@ -9,6 +9,7 @@
                               rates, then the timing columns (which differ from run to run)
 ``model.safetensors``         parameters and buffers
 ``optimiser.pt``              state of Adam at the end, of runs that others go on from (``keep_optimiser``)
+``test_pairs.json``           ``{class: [[source id, target id], ...]}``: the test pairs, for people and other programs
 ``predictions.npz``           every evaluated pair, and every pair of the test sets where there are such
 ``metrics.json``              scores, and under ``sets`` those of the test sets (:mod:`bbgm.evaluate_sets`); written
                               last, so a folder that has it holds a finished run
@@ -36,7 +37,10 @@ if TYPE_CHECKING:
 
     from bbgm.data.pairs import KeypointPair
 
-FILES = ("config.yaml", "split.json", "history.csv", "model.safetensors", "predictions.npz", "metrics.json")
+FILES = (
+    *("config.yaml", "split.json", "history.csv", "model.safetensors", "test_pairs.json", "predictions.npz"),
+    "metrics.json",
+)
 OPTIMISER = "optimiser.pt"
 VOLATILE = ("throughput", "peak_memory_mib")
 """Keys of metrics.json that differ between two runs of the same configuration on the same machine."""
@@ -110,6 +114,12 @@ class RunRecord:
         import pandas as pd
 
         return pd.read_csv(self.folder / "history.csv")
+
+    @cached_property
+    def test_pairs(self) -> dict[str, list[tuple[str, str]]]:
+        """For each class the image ids of source and target of every test pair, in the order of ``predictions``."""
+        content = json.loads((self.folder / "test_pairs.json").read_text(encoding="utf-8"))
+        return {cls: [(source, target) for source, target in pairs] for cls, pairs in content.items()}
 
     @cached_property
     def predictions(self) -> list[Prediction]:
@@ -193,6 +203,15 @@ def write_history(path: Path, columns: Sequence[str], rows: Sequence[dict[str, A
 
 _TEXT, _RAGGED = ("cls", "source", "target", "difficulty"), ("kept1", "kept2", "assignment", "truth")
 _SET_NUMBERS, _SET_RAGGED = ("number", "p", "q"), (*_RAGGED, "joint")
+
+
+def write_test_pairs(path: Path, predictions: Sequence[Prediction]) -> None:
+    """Write ``{class: [[source id, target id], ...]}`` in the order of evaluation, one pair a line."""
+    pairs: dict[str, list[str]] = {}
+    for item in predictions:
+        pairs.setdefault(item.cls, []).append(json.dumps([item.source, item.target]))
+    classes = [f"{json.dumps(cls)}: [\n" + ",\n".join(lines) + "\n]" for cls, lines in pairs.items()]
+    write_text(path, "{\n" + ",\n".join(classes) + "\n}\n")
 
 
 def write_predictions(path: Path, predictions: Sequence[Prediction], sets: Sequence[SetPrediction] = ()) -> None:

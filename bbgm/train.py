@@ -36,6 +36,7 @@ from bbgm.results import (
     write_history,
     write_json,
     write_predictions,
+    write_test_pairs,
     write_text,
 )
 
@@ -104,6 +105,7 @@ def _make(config: RunConfig, parent: RunRecord | None, folder: Path, show_progre
     sets = None
     if config.protocol.test_sets_per_class:
         sets = evaluate_sets(matcher, dataset, config.protocol, config.solver, show_progress)
+    write_test_pairs(folder / "test_pairs.json", evaluation.predictions)
     write_predictions(folder / "predictions.npz", evaluation.predictions, sets.predictions if sets else ())
     write_json(folder / "metrics.json", _summary(config, parent, dataset, history, evaluation, sets, device))
     checkpoints.clear()
@@ -121,13 +123,21 @@ def load_matcher(record: RunRecord) -> Matcher:
 
 
 def evaluate_run(record: RunRecord, pairs_per_class: int | None = None, progress: bool = True) -> Evaluation:
-    """Evaluate a trained run again, on its own test pairs or another number of them; nothing is written."""
-    protocol = record.config.protocol
+    """Evaluate a trained run again; nothing is written.
+
+    Args:
+        pairs_per_class: of the pairs to draw; None: the recorded test pairs of the run, whatever would be drawn today.
+
+    Raises:
+        ValueError: the data set lacks a recorded image or keypoint, or it does not fit the configuration.
+    """
+    protocol, recorded = record.config.protocol, record.predictions
     if pairs_per_class is not None:
+        recorded = []
         protocol = protocol.model_copy(update={"test_pairs_per_class": pairs_per_class})
     dataset = open_dataset(record.config.data, protocol)
     with _reproducible(record.config.threads):
-        return evaluate(load_matcher(record), dataset, protocol, progress)
+        return evaluate(load_matcher(record), dataset, protocol, progress, recorded)
 
 
 def learning_rate_factor(epoch: int, optimiser: OptimiserConfig) -> float:

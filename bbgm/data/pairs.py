@@ -70,6 +70,11 @@ def make_pair(
     return KeypointPair(source, target, shuffled1, shuffled2)
 
 
+def stream(*key: int) -> np.random.Generator:
+    """The random stream of a key: PCG64, from which integers are drawn only, so that every platform draws the same."""
+    return np.random.Generator(np.random.PCG64(key))
+
+
 def sample_training_batch(
     dataset: Dataset, protocol: ProtocolConfig, seed: int, epoch: int, iteration: int, batch_size: int
 ) -> list[KeypointPair]:
@@ -80,7 +85,7 @@ def sample_training_batch(
     Raises:
         ValueError: no pair with enough keypoints turns up.
     """
-    generator = np.random.default_rng([_TRAIN, seed, epoch, iteration])
+    generator = stream(_TRAIN, seed, epoch, iteration)
     classes = dataset.classes
     batch = []
     for _ in range(batch_size):
@@ -99,7 +104,7 @@ def test_pairs(dataset: Dataset, protocol: ProtocolConfig, cls: str) -> list[Key
     Raises:
         ValueError: no such class, or no pair with enough keypoints turns up.
     """
-    generator = np.random.default_rng([_TEST, protocol.test_seed, class_key(cls)])
+    generator = stream(_TEST, protocol.test_seed, class_key(cls))
     pairs, n = dataset.pairs(cls, "test"), protocol.test_pairs_per_class
     if pairs.listed is None:
         return [_draw_pair(dataset, cls, "test", protocol, generator) for _ in range(n)]

@@ -8,7 +8,7 @@ import numpy as np
 
 from bbgm.config import ProtocolConfig
 from bbgm.data.keypoints import Dataset, KeypointImage
-from bbgm.data.pairs import MAX_DRAWS, KeypointPair, least_keypoints, remedies
+from bbgm.data.pairs import MAX_DRAWS, KeypointPair, least_keypoints, remedies, stream
 from bbgm.data.split import class_key
 
 _SETS = 3  # keeps the random stream apart from those of the pairs
@@ -44,7 +44,7 @@ def test_sets(dataset: Dataset, protocol: ProtocolConfig, cls: str) -> list[Keyp
         ValueError: no such class, a data set that lists its pairs (SPair), fewer test images than ``set_size``, or no
             set in which each image has a keypoint.
     """
-    generator = np.random.default_rng([_SETS, protocol.test_seed, class_key(cls)])
+    generator = stream(_SETS, protocol.test_seed, class_key(cls))
     pairs = dataset.pairs(cls, "test")
     if pairs.listed is not None:
         raise ValueError(

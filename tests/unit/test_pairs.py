@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from bbgm.config import FilterName, ProtocolConfig
-from bbgm.data import Dataset, KeypointImage, make_pair, sample_training_batch
+from bbgm.data import FILTERS, Dataset, KeypointImage, make_pair, sample_training_batch
 from bbgm.data.pairs import KeypointPair
 from bbgm.data.pairs import test_pairs as fixed_pairs
+from bbgm.metrics import score_class
 
 NAMES = tuple("abcdefghij")
 
@@ -158,6 +159,23 @@ def test_inclusion_keeps_what_the_target_has_more_and_leaves_no_source_keypoint_
         assert sorted(pair.kept2) == list(range(len(pair.target.names)))
         assert (pair.truth >= 0).all()
         assert [pair.target.names[pair.kept2[j]] for j in pair.truth] == [pair.source.names[k] for k in pair.kept1]
+
+
+def test_both_readings_of_unmatched() -> None:
+    """Alike where source and target are drawn alike; under inclusion no source keypoint is without a partner."""
+    names = [tuple(name for name in NAMES if (k >> "abcdefghij".index(name)) & 1 or name in "ab") for k in range(1024)]
+    members = tuple(image("X", k, names[k]) for k in range(0, 1024, 7))
+    data = Dataset("d", {"X": members}, {"X": members})
+    shares = {}
+    for keypoint_filter in FILTERS:
+        protocol = ProtocolConfig.model_validate({"filter": keypoint_filter, "test_pairs_per_class": 2000})
+        pairs = fixed_pairs(data, protocol, "X")
+        scores = score_class((pair.truth, pair.truth, len(pair.kept2)) for pair in pairs)
+        shares[keypoint_filter] = scores["unmatched_percent"], scores["unmatched_source_percent"]
+    assert shares["intersection"] == (0, 0)
+    assert shares["unfiltered"] == pytest.approx((400 / 12, 400 / 12), abs=1)
+    assert shares["inclusion"][0] > 10
+    assert shares["inclusion"][1] == 0
 
 
 @pytest.mark.parametrize("name", ["inclusion", "unfiltered"])

@@ -47,6 +47,7 @@ def add_run(root: Path, accuracy: Mapping[str, float], seed: int, **changes: Any
     }
     results.write_text(folder / "config.yaml", config.to_yaml())
     results.write_json(folder / "split.json", {})
+    results.write_json(folder / "test_pairs.json", {})
     results.write_history(folder / "history.csv", ["epoch"], [])
     results.write_predictions(folder / "predictions.npz", [])
     results.write_text(folder / "model.safetensors", "")

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ import torch
 from bbgm.checkpoint import Checkpoints, History, read_model
 from bbgm.config import OptimiserConfig, RunConfig, load_run
 from bbgm.data import open_dataset
+from bbgm.data import test_pairs as draw_test_pairs
+from bbgm.data.recorded import rebuild_pairs
 from bbgm.evaluate_sets import score_sets
 from bbgm.lock import folder_lock
 from bbgm.network import make_matcher
@@ -109,6 +112,36 @@ def test_the_stored_network_gives_the_stored_scores(reference: RunRecord) -> Non
     evaluation = evaluate_run(load(reference.folder))
     assert evaluation.per_class == reference.metrics["per_class"]
     assert evaluate_run(reference, pairs_per_class=2).per_class["Car"]["n_pairs"] == 2
+
+
+def test_the_recorded_test_pairs_are_those_of_the_protocol_and_rebuild_them(reference: RunRecord) -> None:
+    config = reference.config
+    dataset = open_dataset(config.data, config.protocol)
+    assert set(reference.test_pairs) == set(dataset.classes)
+    for cls, recorded in reference.test_pairs.items():
+        drawn = draw_test_pairs(dataset, config.protocol, cls)
+        assert recorded == [(pair.source.image_id, pair.target.image_id) for pair in drawn]
+        rebuilt = rebuild_pairs(dataset, cls, [item for item in reference.predictions if item.cls == cls])
+        for one, other in zip(rebuilt, drawn, strict=True):
+            assert (one.source, one.target, one.difficulty) == (other.source, other.target, other.difficulty)
+            np.testing.assert_array_equal(one.kept1, other.kept1)
+            np.testing.assert_array_equal(one.kept2, other.kept2)
+
+
+def test_evaluating_again_means_the_recorded_pairs(reference: RunRecord) -> None:
+    """Whatever the protocol would draw; what they need of the data must be there."""
+
+    def with_other(**parts: dict[str, Any]) -> RunRecord:
+        changed = {
+            name: getattr(reference.config, name).model_copy(update=settings) for name, settings in parts.items()
+        }
+        return replace(reference, config=reference.config.model_copy(update=changed))
+
+    assert evaluate_run(with_other(protocol={"test_seed": 7})).per_class == reference.metrics["per_class"]
+    with pytest.raises(ValueError, match=r"test pairs of class \w+ do not fit the data: .* has \d keypoints"):
+        evaluate_run(with_other(data={"hidden_keypoints": 0.5}))
+    with pytest.raises(ValueError, match=r"do not fit the data: Car/demo_\d+ is not among its test images"):
+        evaluate_run(with_other(protocol={"split": "seeded"}))
 
 
 def test_a_run_without_a_filter_also_evaluates_sets(tmp_path: Path) -> None:
