@@ -47,7 +47,7 @@ def plot_learning_curves(
                 spread = values.std(axis=0, ddof=1)
                 ax.fill_between(iterations, mean - spread, mean + spread, color=line.get_color(), alpha=0.2, lw=0)
     longest = max((runs[0] for runs in trained.values()), key=len)
-    for ax, label in zip(axes, ("Hamming loss of a pair", "training accuracy (%)"), strict=True):
+    for ax, label in zip(axes, ("training loss of a pair", "training accuracy (%)"), strict=True):
         for start in longest.loc[longest["epoch"].diff() > 0, "iteration"]:
             ax.axvline(start - 0.5, color="0.8", linewidth=0.5, zorder=0)
         ax.set(xlabel="iteration", ylabel=label, xlim=(1, longest["iteration"].iloc[-1]))
