@@ -43,7 +43,6 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     )
     demo.add_argument("formats", nargs="*", metavar="FORMAT", help="willow, voc, spair; default: all")
     demo.add_argument("--budget", default="demo", help="as many images as this budget wants (default %(default)s)")
-    demo.add_argument("--dataset", default="willow", help="in the format of this data set (default %(default)s)")
     demo.add_argument("--folder", type=Path, help="where to; default: the cache, where runs look for them")
     demo.add_argument("--seed", type=int, help="default: the budget's")
     demo.add_argument(
@@ -77,7 +76,7 @@ def _demo(options: argparse.Namespace) -> None:
     from bbgm.config import load_run
     from bbgm.data.demo import demo_root, make_all, manifest
 
-    data = load_run("bbgm", options.budget, seed=0, dataset=options.dataset).data
+    data = load_run("bbgm", options.budget, seed=0).data
     seed = data.demo_seed if options.seed is None else options.seed
     images = data.demo_images_per_class if options.images is None else options.images
     trees = make_all(options.folder or demo_root(seed, images), seed, images, options.formats)
