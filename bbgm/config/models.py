@@ -208,10 +208,21 @@ class RunConfig(Model):
         """The whole configuration, defaults included."""
         return yaml.safe_dump(self.model_dump(mode="json", by_alias=True), sort_keys=False)
 
+    def settings(self) -> dict[str, Any]:
+        """All settings with dotted names such as ``network.backbone``, without those of the parent."""
+        return _flatten(self.model_dump(mode="json", by_alias=True, exclude={"parent"}))
+
     @property
     def folder(self) -> Path:
         """Folder of the run below the results root: ``<budget>/<dataset>/<filter>/<method>/seed<k>``."""
         return Path(self.budget, self.data.dataset, self.protocol.filter, self.method, f"seed{self.seed}")
+
+
+def _flatten(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in content.items():
+        flat |= _flatten(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {prefix + key: value}
+    return flat
 
 
 def make_run(content: Mapping[str, Any], origin: str = "configuration") -> RunConfig:
