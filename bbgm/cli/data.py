@@ -23,6 +23,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     status.add_argument(
         "--check", action="store_true", help="compare the content of every file and decode every image, too"
     )
+    status.add_argument("--folder", type=Path, metavar="DIR", help="a folder of one's own images (data.root), only")
     status.set_defaults(command=_status)
 
     download = actions.add_parser(
@@ -54,9 +55,11 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
 
 
 def _status(options: argparse.Namespace) -> None:
-    from bbgm.data.status import data_status
+    from bbgm.data.status import data_status, folder_status
 
-    report = data_status(options.names, options.check)
+    report = (
+        folder_status(options.folder, options.check) if options.folder else data_status(options.names, options.check)
+    )
     print(report.text, flush=True)
     if report.problems:
         raise ValueError("; ".join(report.problems))

@@ -29,8 +29,8 @@ class Model(BaseModel):
 class DataConfig(Model):
     """Which data set, in which reading."""
 
-    dataset: Literal["willow", "voc", "spair"] = Field(
-        "willow", description="Willow ObjectClass, Pascal VOC with Berkeley keypoints, SPair-71k"
+    dataset: Literal["willow", "voc", "spair", "folder"] = Field(
+        "willow", description="Willow ObjectClass, Pascal VOC with Berkeley keypoints, SPair-71k, a folder of one's own"
     )
     source: Literal["demo", "original"] = Field("demo", description="rendered objects, or the real data set")
     classes: tuple[str, ...] = Field((), description="classes to use; empty: all that the data set has")
@@ -45,6 +45,8 @@ class DataConfig(Model):
         "training part (authors' code), or leave out both classes (the paper's text)",
     )
     keep_outside: bool = Field(False, description="voc: keep keypoints outside the object's box, as ThinkMatch does")
+    root: str = Field("", description="folder: the one that has keypoints.json, relative to BBGM_DATA or absolute")
+    boxes: bool = Field(True, description="folder: the input is an object's box where it has one, not the whole image")
     demo_images_per_class: Positive = 40
     demo_seed: Seed = 0
 
@@ -54,6 +56,10 @@ class DataConfig(Model):
             raise ValueError(f"exclude_willow and keep_outside are for voc, not {self.dataset}: leave them out")
         if self.dataset != "willow" and self.hidden_keypoints:
             raise ValueError(f"hidden_keypoints is for willow, which annotates all, not {self.dataset}: leave it out")
+        if self.dataset != "folder" and (self.root or not self.boxes):
+            raise ValueError(f"root and boxes are for a folder of one's own, not {self.dataset}: leave them out")
+        if self.dataset == "folder" and (not self.root or self.source == "demo"):
+            raise ValueError("a folder of one's own has no demo data: set source: original, and root: to its place")
         return self
 
 
@@ -61,7 +67,7 @@ DATASET_NAMES: tuple[str, ...] = get_args(DataConfig.model_fields["dataset"].ann
 
 
 class ProtocolConfig(Model):
-    """Split, pairs and keypoint filter (paper Sec. 4). Only Willow is split here: VOC and SPair bring their splits."""
+    """Split, pairs and keypoint filter (paper Sec. 4). VOC, SPair and some folders bring their split."""
 
     filter: FilterName = "intersection"
     train_per_class: Positive = 20
