@@ -264,7 +264,10 @@ def test_frozen() -> None:
             {"network": {"backbone": "resnet"}},
             r"network\.backbone: .*'vgg16_bn', 'vgg16' or 'small' \(given: 'resnet'\)",
         ),
-        ({"data": {"dataset": "imagenet"}}, r"data\.dataset: .*'willow', 'voc', 'spair' or 'folder' \(given: 'imagenet'\)"),
+        (
+            {"data": {"dataset": "imagenet"}},
+            r"data\.dataset: .*'willow', 'voc', 'spair' or 'folder' \(given: 'imagenet'\)",
+        ),
         (
             {"data": {"dataset": "voc", "source": "original", "hidden_keypoints": 0.1}},
             r"data: .*hidden_keypoints is for willow, which annotates all, not voc: leave it out",
