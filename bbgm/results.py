@@ -240,8 +240,8 @@ def _columns(items: Sequence[Prediction], numbers: Sequence[str], ragged: Sequen
     return arrays
 
 
-def read_predictions(path: Path) -> tuple[list[Prediction], list[SetPrediction]]:
-    """Read what :func:`write_predictions` wrote.
+def read_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """The arrays that :func:`write_predictions` wrote: of the pairs, and of the pairs of the sets (without ``sets_``).
 
     Raises:
         ValueError: the file is truncated or is something else.
@@ -249,10 +249,27 @@ def read_predictions(path: Path) -> tuple[list[Prediction], list[SetPrediction]]
     try:
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
             columns = {name: arrays[name] for name in arrays.files}
-        of_sets = {name.removeprefix("sets_"): array for name, array in columns.items() if name.startswith("sets_")}
-        pairs = [Prediction(**row) for row in _rows(columns, _TEXT, _RAGGED)]
-        return pairs, [SetPrediction(**row) for row in _rows(of_sets, (*_TEXT, *_SET_NUMBERS), _SET_RAGGED)]
     except Exception as error:  # zip files and arrays raise about ten different types where they are broken
+        raise ValueError(f"{path} holds no predictions ({error}): delete it and run 'bbgm train' again") from error
+    of_sets = {name.removeprefix("sets_"): array for name, array in columns.items() if name.startswith("sets_")}
+    of_pairs = {name: array for name, array in columns.items() if not name.startswith("sets_")}
+    for found, names in ((of_pairs, (*_TEXT, *_RAGGED)), (of_sets, (*_TEXT, *_SET_NUMBERS, *_SET_RAGGED))):
+        if missing := {"n1", "n2", *names} - found.keys():
+            raise ValueError(f"{path} holds no {sorted(missing)}: delete it and run 'bbgm train' again")
+    return of_pairs, of_sets
+
+
+def read_predictions(path: Path) -> tuple[list[Prediction], list[SetPrediction]]:
+    """Read what :func:`write_predictions` wrote.
+
+    Raises:
+        ValueError: the file is truncated or is something else.
+    """
+    pairs, of_sets = read_arrays(path)
+    try:
+        alone = [Prediction(**row) for row in _rows(pairs, _TEXT, _RAGGED)]
+        return alone, [SetPrediction(**row) for row in _rows(of_sets, (*_TEXT, *_SET_NUMBERS), _SET_RAGGED)]
+    except ValueError as error:
         raise ValueError(f"{path} holds no predictions ({error}): delete it and run 'bbgm train' again") from error
 
 

@@ -14,9 +14,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     )
     train.add_argument("--method", default="bbgm", help="a file of config/experiments (default %(default)s)")
     train.add_argument("--budget", default="demo", help="a file of config/budgets (default %(default)s)")
-    train.add_argument(
-        "--dataset", help="voc, willow, spair or folder (default: what the experiment says, else willow)"
-    )
+    train.add_argument("--dataset", help="voc, willow or spair (default: what the experiment says, else willow)")
     train.add_argument("--filter", help="intersection (default), inclusion or unfiltered")
     train.add_argument("--seed", type=int, default=0, help="of all random numbers (default %(default)s)")
     train.add_argument("--folder", type=Path, help="where to; default: its place below results/")
@@ -36,7 +34,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     match.set_defaults(command=_match)
 
     table = commands.add_parser("table", help="write a table of the paper from the finished runs, and print it")
-    table.add_argument("table", metavar="TABLE", help="Willow or unfiltered")
+    table.add_argument("table", metavar="TABLE", help="the paper's label, e.g. PascalVOCBig or Willow")
     table.add_argument("--budget", default="demo", help="which runs (default %(default)s)")
     table.set_defaults(command=_table)
 

@@ -1,11 +1,14 @@
 """The paper's tables, rebuilt from runs: obtained, published, difference, number of runs, budget.
 
-``make_table("Willow", "demo")`` reads every finished run of the budget and gives a :class:`Table`, which a notebook
-shows and :func:`write_table` writes as CSV and LaTeX. A further table is one :class:`TableSpec` in ``specs.py``.
+``make_table("Willow", "demo")`` reads the finished runs that the table shows and gives a :class:`Table`, which a
+notebook shows and :func:`write_table` writes as CSV and LaTeX; :func:`compare_methods` says which differences between
+its rows are real. A further table is one :class:`TableSpec` in ``specs.py``.
 """
 
 from bbgm.tables.build import make_table, write_table
+from bbgm.tables.compare import compare_methods
+from bbgm.tables.reading import read_table
 from bbgm.tables.render import Table
 from bbgm.tables.specs import SPECS, TableSpec
 
-__all__ = ["SPECS", "Table", "TableSpec", "make_table", "write_table"]
+__all__ = ["SPECS", "Table", "TableSpec", "compare_methods", "make_table", "read_table", "write_table"]

@@ -1,12 +1,23 @@
-"""A finished table, as data, CSV, LaTeX, HTML and plain text. The same table always gives the same bytes."""
+"""A finished table, as data, CSV, HTML and plain text. The same table always gives the same bytes."""
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from math import isfinite
 
 import pandas as pd
+
+MANY = 8
+"""With more columns a deviation is shown for the summary only, as in the paper; the CSV file has all."""
+
+
+@dataclass(frozen=True)
+class ShownRow:
+    """One row as a reader sees it: texts, and which of them are bold."""
+
+    cells: tuple[str, ...]
+    bold: tuple[bool, ...]
+    first: bool  # of a method
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,8 +29,11 @@ class Table:
         title: what the numbers are, with the budget.
         columns: names of the number columns, the summary last.
         frame: ``table, budget, method, setting, row, <columns>, n, pairs``; for each method the rows ``obtained``,
-            ``std`` (ddof=1), and where the paper has such a row ``published``, ``published std`` and ``difference``.
+            ``std`` (over the runs, ddof=1), ``pairs std`` (over resampled test pairs), and where the paper has such a
+            row ``published``, ``published std`` and ``difference``. Rows that the paper quotes are ``published`` only.
         notes: how the numbers were made, and what to keep in mind.
+        comparisons: rows with each other, see `bbgm.tables.compare`.
+        best: (method, setting, column) of what is bold.
     """
 
     name: str
@@ -27,6 +41,8 @@ class Table:
     columns: tuple[str, ...]
     frame: pd.DataFrame
     notes: tuple[str, ...]
+    comparisons: pd.DataFrame = field(default_factory=pd.DataFrame)
+    best: frozenset[tuple[str, str, str]] = frozenset()
 
     def value(self, method: str, column: str, row: str = "obtained", setting: str | None = None) -> float:
         """One number, e.g. ``table.value("BB-GM", "mean")``.
@@ -45,63 +61,67 @@ class Table:
             )
         return float(frame[column].item())
 
+    @property
+    def head(self) -> tuple[str, ...]:
+        """Names of the shown columns."""
+        return ("method", "setting", "", *self.columns, "n", "pairs")
+
     def shown(self) -> pd.DataFrame:
         """What a reader sees: text cells, ``mean ± deviation`` in one, the budget only in the title."""
-        return pd.DataFrame(list(self._shown()), columns=["method", "setting", "", *self.columns, "n", "pairs"])
+        return pd.DataFrame([row.cells for row in self.shown_rows()], columns=list(self.head))
 
-    def _shown(self) -> Iterator[list[str]]:
+    def shown_rows(self) -> Iterator[ShownRow]:
+        """The same, with what is bold."""
         for (method, setting), group in self.frame.groupby(["method", "setting"], sort=False):
             rows = group.set_index("row")
+            first = True
             for name, deviation in (("obtained", "std"), ("published", "published std"), ("difference", "")):
                 if name not in rows.index:
                     continue
-                head = [method, setting.replace(";", ", ")] if name == "obtained" else ["", ""]
                 stds = rows.loc[deviation] if deviation in rows.index else pd.Series(dtype=float)
+                if len(self.columns) > MANY:
+                    stds = stds.reindex([self.columns[-1]])
                 cells = [
                     _cell(rows.loc[name, column], stds.get(column), signed=name == "difference")
                     for column in self.columns
                 ]
                 counts = ["" if pd.isna(rows.loc[name, key]) else str(rows.loc[name, key]) for key in ("n", "pairs")]
-                yield [*head, name, *cells, *counts]
+                head = [method, setting.replace(";", ", ")] if first else ["", ""]
+                bold = [name == "obtained" and (method, setting, column) in self.best for column in self.columns]
+                yield ShownRow((*head, name, *cells, *counts), (False, False, False, *bold, False, False), first)
+                first = False
 
     def to_csv(self) -> str:
         """The whole frame, numbers with two decimals."""
         return str(self.frame.to_csv(index=False, float_format="%.2f", lineterminator="\n"))
 
+    def comparisons_csv(self) -> str:
+        """The comparisons, numbers with two decimals."""
+        return str(self.comparisons.to_csv(index=False, float_format="%.2f", lineterminator="\n"))
+
     def to_latex(self) -> str:
-        r"""A ``table`` for a document with ``\usepackage{booktabs}``; the notes stand in the caption."""
-        shown = self.shown()
-        numbers = "r" * (len(self.columns) + 2)
-        lines = [
-            "% made by bbgm; needs \\usepackage{booktabs}",
-            "\\begin{table}",
-            "\\centering",
-            "\\footnotesize",
-            f"\\caption{{{_tex(f'{self.title}. ' + ' '.join(self.notes))}}}",
-            f"\\label{{tab:{self.name}-{self.frame['budget'].iloc[0]}}}",
-            f"\\begin{{tabular}}{{lll{numbers}}}",
-            "\\toprule",
-            " & ".join(_tex(name) for name in shown.columns) + r" \\",
-        ]
-        for row in shown.itertuples(index=False):
-            if row[0]:
-                lines.append("\\midrule")
-            lines.append(" & ".join(_tex(cell) for cell in row) + r" \\")
-        return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", "\\end{table}", ""])
+        r"""A ``table`` for a LaTeX document, see `bbgm.tables.latex`."""
+        from bbgm.tables.latex import to_latex
+
+        return to_latex(self)
 
     def to_html(self) -> str:
         """For a notebook: title above, notes below, the published rows dimmed; no colours, so it fits any theme."""
-        shown = self.shown()
         lines = [
             '<table style="border-collapse: collapse; font-variant-numeric: tabular-nums">',
             f'<caption style="caption-side: top; text-align: left; font-weight: bold">{escape(self.title)}</caption>',
-            "<thead><tr>" + "".join(_tag("th", name, k < 3) for k, name in enumerate(shown.columns)) + "</tr></thead>",
+            "<thead><tr>"
+            + "".join(_tag("th", name, k < 3, False) for k, name in enumerate(self.head))
+            + "</tr></thead>",
             "<tbody>",
         ]
-        for row in shown.itertuples(index=False):
-            style = "border-top: 1px solid" if row[0] else "opacity: 0.65"
+        for row in self.shown_rows():
+            style = "border-top: 1px solid" if row.first else "opacity: 0.65"
+            cells = zip(row.cells, row.bold, strict=True)
             lines.append(
-                f'<tr style="{style}">' + "".join(_tag("td", cell, k < 3) for k, cell in enumerate(row)) + "</tr>"
+                f'<tr style="{style}">'
+                + "".join(_tag("td", cell, k < 3, bold) for k, (cell, bold) in enumerate(cells))
+                + "</tr>"
             )
         notes = "<br>".join(escape(note) for note in self.notes)
         return "\n".join([*lines, "</tbody>", "</table>", f'<p style="font-size: 85%">{notes}</p>'])
@@ -123,13 +143,6 @@ def _cell(value: float, deviation: float | None, signed: bool) -> str:
     return f"{text} ± {deviation:.1f}" if deviation is not None and isfinite(deviation) else text
 
 
-def _tag(tag: str, cell: str, text: bool) -> str:
-    return f'<{tag} style="text-align: {"left" if text else "right"}">{escape(cell)}</{tag}>'
-
-
-def _tex(text: str) -> str:
-    for plain, command in (("\\", r"\textbackslash "), *((c, "\\" + c) for c in "&%$#_{}")):
-        text = text.replace(plain, command)
-    # Typographic signs: plus-minus, and a minus sign that is one.
-    text = text.replace("±", r"$\pm$").replace("*", "$^*$")
-    return re.sub(r"^[+-]\d[\d.]*", r"$\g<0>$", text)
+def _tag(tag: str, cell: str, text: bool, bold: bool) -> str:
+    content = f"<b>{escape(cell)}</b>" if bold else escape(cell)
+    return f'<{tag} style="text-align: {"left" if text else "right"}">{content}</{tag}>'

@@ -19,7 +19,7 @@ def find_runs(
     """Finished runs of one table, keyed (filter, method), in the order of their seeds.
 
     Args:
-        methods, seeds: take only these; default all that are there.
+        methods, seeds: take only these; default all that the table shows.
 
     Raises:
         ValueError: there is none, a run's files do not belong together, a folder was copied, or runs that would be
@@ -39,20 +39,23 @@ def find_runs(
         wanted = [
             run
             for run in runs
-            if (methods is None or run.config.method in methods) and (seeds is None or run.config.seed in seeds)
+            if spec.shows(run.config)
+            and (methods is None or run.config.method in methods)
+            and (seeds is None or run.config.seed in seeds)
         ]
         for run in sorted(wanted, key=lambda run: (run.config.method, run.config.seed)):
             found.setdefault((name, run.config.method), []).append(run)
         _check_equal("compare", wanted, _protocol)
     if not found:
-        wanted_filter = "" if "intersection" in spec.filters else f" --filter {spec.filters[0]}"
+        options = "" if spec.dataset == "willow" else f" --dataset {spec.dataset}"
+        options += "" if "intersection" in spec.filters else f" --filter {spec.filters[0]}"
         where = " or ".join(str(results_root / budget / spec.dataset / name) for name in spec.filters)
         only = "".join(
             f" with {what} {list(given)}" for what, given in (("methods", methods), ("seeds", seeds)) if given
         )
         raise ValueError(
-            f"table {spec.label}: no finished run{only} below {where}; make one with "
-            f"'bbgm train --method bbgm --budget {budget}{wanted_filter} --seed 0', "
+            f"table {spec.label}: no finished run of {list(spec.methods)}{only} below {where}; make one with "
+            f"'bbgm train --method {spec.methods[0]} --budget {budget}{options} --seed 0', "
             f"or all with 'snakemake --cores all --config budget={budget}'"
         )
     for group in found.values():
@@ -72,8 +75,10 @@ def _all_but_seed(run: RunRecord) -> dict[str, Any]:
 
 
 def _protocol(run: RunRecord) -> dict[str, Any]:
-    """What must be the same in methods that are compared: data, split and test pairs."""
-    return run.config.model_dump(by_alias=True, include={"data", "protocol"})
+    """What must be the same in methods that are compared: data, split and test pairs; not every one has test sets."""
+    content = run.config.model_dump(by_alias=True, include={"data", "protocol"})
+    del content["protocol"]["test_sets_per_class"], content["protocol"]["set_size"]
+    return content
 
 
 def _difference(verb: str, run1: RunRecord, config1: dict[str, Any], run2: RunRecord, config2: dict[str, Any]) -> str:

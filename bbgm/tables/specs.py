@@ -1,66 +1,15 @@
-"""What each of the paper's tables holds: one entry a table."""
+"""What each of the paper's tables holds: one entry a table, under the paper's own label."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
 
 from bbgm.config import RunConfig
 from bbgm.published import WILLOW_FOLDERS
-from bbgm.results import RunRecord
+from bbgm.tables.counts import Which
 
-Scores = Callable[[RunRecord], dict[str, float]]
-
-
-def class_scores(name: str) -> Scores:
-    """Score ``name`` of metrics.json for each class, and its ``mean`` over the classes, in per cent."""
-
-    def scores(run: RunRecord) -> dict[str, float]:
-        per_class = {cls: 100 * entry[name] for cls, entry in run.metrics["per_class"].items()}
-        return {**per_class, "mean": 100 * run.metrics["mean"][name]}
-
-    return scores
-
-
-ACCURACY = class_scores("accuracy")
-
-
-def training_setting(run: RunRecord) -> str:
-    """What the run was trained on, as in the published Willow rows, e.g. ``Pt=no;Wt=yes``."""
-    return run.config.setting
-
-
-def set_scores(solution: str, pairs: str, name: str = "f1") -> Scores:
-    """A score of the test sets: "pairwise" or "joint" solution, "first" or "all" pairs; in per cent."""
-
-    def scores(run: RunRecord) -> dict[str, float]:
-        per_class: dict[str, Any] = run.metrics["sets"][solution][pairs]["per_class"]
-        percent = 1 if name.endswith("percent") else 100
-        values = {cls: percent * float(entry[name]) for cls, entry in per_class.items()}
-        return {**values, "mean": float(np.mean(list(values.values())))}
-
-    return scores
-
-
-def difference(scores: Scores, other: Scores) -> Scores:
-    """Points by which one score of a run is above another score of the same run."""
-
-    def points(run: RunRecord) -> dict[str, float]:
-        less = other(run)
-        return {name: value - less[name] for name, value in scores(run).items()}
-
-    return points
-
-
-def pairs_of_sets(pairs: str) -> Callable[[RunRecord], int]:
-    """Number of the "first" or "all" pairs of a run's test sets."""
-
-    def count(run: RunRecord) -> int:
-        k = run.metrics["sets"]["set_size"]
-        return int(run.metrics["sets"]["n_sets"]) * (1 if pairs == "first" else k * (k - 1) // 2)
-
-    return count
+PARENTS = ("bbgm_pretrain", "dgmc_pretrain")
+"""Experiments that other runs start from; no table shows them."""
 
 
 @dataclass(frozen=True)
@@ -68,26 +17,23 @@ class Row:
     """One row that a table makes of the runs of one method.
 
     Attributes:
-        scores: the numbers of one run in per cent: one for each name in the data set, and the summary.
-        title: of the row, from the title of the method.
-        setting: as it is shown; default the run's.
-        published: the published ``setting`` that the row compares with; default the run's.
-        pairs: number of test pairs of a run.
+        title: of the row; ``{}`` stands for the title of the method.
+        measure: a key of `bbgm.tables.counts.MEASURES`.
+        which: the pairs that are scored. joint: matched jointly (BB-GM-Multi).
+        methods: only for these; empty: for all that the table shows.
+        setting: what distinguishes rows of one title, formatted with the run's configuration.
+        published: the paper's row to compare with, ``{}`` as in ``title``; empty: there is none.
+        scored: larger is better: compared with the other rows, and bold where it is best.
     """
 
-    scores: Scores = ACCURACY
-    title: Callable[[str], str] = str
-    setting: str | None = None
-    published: str | None = None
-    pairs: Callable[[RunRecord], int] = lambda run: int(run.metrics["n_pairs"])
-
-    def shown_setting(self, run: RunRecord) -> str:
-        """What distinguishes rows of one title."""
-        return run.config.setting if self.setting is None else self.setting
-
-    def published_setting(self, run: RunRecord) -> str:
-        """For Willow what the run was trained on, e.g. ``Pt=no;Wt=yes``; elsewhere the filter."""
-        return run.config.setting if self.published is None else self.published
+    title: str = "{}"
+    measure: str = "accuracy"
+    which: Which = "test"
+    joint: bool = False
+    methods: tuple[str, ...] = ()
+    setting: str = "filter={protocol.filter}"
+    published: str = "{}"
+    scored: bool = True
 
 
 @dataclass(frozen=True)
@@ -95,11 +41,15 @@ class TableSpec:
     """One of the paper's tables.
 
     Attributes:
-        label: name of the table, and of its files.
-        published: the paper's own label, as in ``bbgm.published``.
+        label: the paper's own label; name of the table's files.
+        published: name of the file in ``bbgm.published`` with the numbers to compare with.
+        elsewhere: those are of other images than the table's.
         title: what the numbers are.
-        dataset, filters: which runs belong to it, ``results/<budget>/<dataset>/<filter>/``.
-        columns: name in the data set -> the paper's column, in the paper's order.
+        dataset, filters, methods: the runs that it shows, see `shows`.
+        extras: shows runs of methods of a user's own, too.
+        by: what the columns are.
+        columns: class, or number of the viewpoint difficulty -> the paper's column, in the paper's order.
+        titles: title of a method -> how this table calls it.
         rows: what is shown of each method.
         summary: name of the last column.
         notes: about the table's own protocol.
@@ -110,55 +60,156 @@ class TableSpec:
     title: str
     dataset: str
     filters: tuple[str, ...]
-    columns: Mapping[str, str]
+    methods: tuple[str, ...]
+    elsewhere: bool = False
+    extras: bool = True
+    by: Literal["class", "viewpoint"] = "class"
+    columns: Mapping[str, str] = field(default_factory=dict)
+    titles: Mapping[str, str] = field(default_factory=dict)
     rows: tuple[Row, ...] = (Row(),)
     summary: str = "mean"
     notes: tuple[str, ...] = ()
 
     def shows(self, config: RunConfig) -> bool:
-        """Whether a run stands in the table."""
-        return config.data.dataset == self.dataset and config.protocol.filter in self.filters
+        """Whether a run belongs to the table: it depends on these runs and no others.
+
+        A method that no table of the data set names is a user's own: it joins all of them whose rows may be compared.
+        """
+        if config.data.dataset != self.dataset or config.protocol.filter not in self.filters:
+            return False
+        named = {*PARENTS, *(name for spec in SPECS.values() if spec.dataset == self.dataset for name in spec.methods)}
+        return config.method in self.methods or (self.extras and config.method not in named)
 
 
-def _rows_of_sets(pairs: str) -> tuple[Row, ...]:
-    """BB-GM, BB-GM-Multi, what the second gains on the first in the same run, and the unmatched keypoints."""
-    alone, joint = set_scores("pairwise", pairs), set_scores("joint", pairs)
-    setting, count = f"pairs={pairs}", pairs_of_sets(pairs)
-    published = "filter=unfiltered" if pairs == "first" else ""  # the paper has no row for all pairs
-    unmatched = set_scores("pairwise", pairs, "unmatched_percent")
-    return (
-        Row(alone, str, setting, published, count),
-        Row(joint, "{}-Multi".format, setting, published, count),
-        Row(difference(joint, alone), "{}-Multi minus alone".format, setting, published, count),
-        Row(unmatched, lambda title: "Unmatched (%)", setting, published, count),
-    )
+def _identity(text: str) -> dict[str, str]:
+    return {name: name for name in text.split()}
+
+
+VOC = _identity(
+    "aeroplane bicycle bird boat bottle bus car cat chair cow diningtable dog horse motorbike person pottedplant sheep "
+    "sofa train tvmonitor"
+)
+SPAIR = {name: name for name in VOC if name not in ("diningtable", "sofa")}
+WILLOW = {folder: column for column, folder in WILLOW_FOLDERS.items()}
+
+
+def _without_filter() -> tuple[Row, ...]:
+    """Pair by pair; what BB-GM-Multi makes of the test sets, beside the same pairs alone; keypoints without partner."""
+    rows = [Row("{}", "f1", setting="pairs=test")]
+    for title, measure in (("Unmatched (%)", "unmatched"), ("Unmatched, source (%)", "unmatched_source")):
+        one = Row(title, measure, setting="pairs=test", methods=("bbgm",), published="Unmatched (%)", scored=False)
+        rows.append(one)
+    for which in ("first", "all"):
+        rows.append(Row("{}", "f1", which, setting=f"pairs={which}", methods=("bbgm",)))
+        rows.append(
+            Row("{}-Multi", "f1", which, True, setting=f"pairs={which}", methods=("bbgm",), published="{}-Multi")
+        )
+    return tuple(rows)
+
+
+_NOTES_WITHOUT_FILTER = (
+    "pairs=test: test pairs, each matched alone; BB-GM-Max must match as many keypoints as it can.",
+    "BB-GM-Multi matches all pairs of a set of images jointly, with cycle consistency. pairs=first: the first pair of "
+    "each set, as the authors' code scores it; pairs=all: every pair of each set.",
+    "Unmatched: keypoints without a partner, in per cent of those of both images, or of the source only; the paper "
+    "does not say which of the two it prints.",
+)
 
 
 SPECS: dict[str, TableSpec] = {
     spec.label: spec
     for spec in (
         TableSpec(
+            label="PascalVOCSampling",
+            published="PascalVOCSampling",
+            title="Keypoint matching accuracy (%) of DGMC on Pascal VOC by keypoint filter",
+            dataset="voc",
+            filters=("intersection", "inclusion"),
+            methods=("dgmc",),
+            extras=False,
+            columns=VOC,
+            titles={"DGMC*": "DGMC"},
+            notes=("The two filters make different test pairs: the rows are not compared with each other.",),
+        ),
+        TableSpec(
+            label="PascalVOCBig",
+            published="PascalVOCBig",
+            title="Keypoint matching accuracy (%) on Pascal VOC, keypoints that both images have",
+            dataset="voc",
+            filters=("intersection",),
+            methods=("dgmc", "bbgm", "bbgm_untrained"),
+            columns=VOC,
+        ),
+        TableSpec(
+            label="PascalVOCunfiltered",
+            published="PascalVOCunfiltered",
+            title="F1 score (%) on Pascal VOC with all keypoints, those without a partner too",
+            dataset="voc",
+            filters=("unfiltered",),
+            methods=("bbgm_max", "bbgm", "bbgm_untrained"),
+            columns=VOC,
+            rows=_without_filter(),
+            notes=_NOTES_WITHOUT_FILTER,
+        ),
+        TableSpec(
             label="Willow",
             published="Willow",
             title="Keypoint matching accuracy (%) on Willow ObjectClass",
             dataset="willow",
             filters=("intersection",),
-            columns={folder: column for column, folder in WILLOW_FOLDERS.items()},
+            methods=(
+                *("dgmc_pt", "dgmc", "dgmc_pt_wt", "bbgm_pt", "bbgm", "bbgm_pt_wt", "bbgm_untrained", "bbgm_finetuned"),
+                *("fixed_affinity", "frozen_vgg", "unary_costs", "sinkhorn"),
+            ),
+            columns=WILLOW,
+            rows=(Row(setting="{setting}"),),
+            notes=(
+                "Pt: trained on Pascal VOC, Wt: trained on Willow; only rows of one setting are compared, as the paper "
+                "asks.",
+            ),
         ),
         TableSpec(
-            label="unfiltered",
+            label="Willow-unfiltered",
             published="PascalVOCunfiltered",
-            title="F1 score (%) with all keypoints, those without a partner too",
+            title="F1 score (%) on Willow ObjectClass with all keypoints, those without a partner too",
             dataset="willow",
             filters=("unfiltered",),
-            columns={folder: column for column, folder in WILLOW_FOLDERS.items()},
-            rows=_rows_of_sets("first") + _rows_of_sets("all"),
-            notes=(
-                "BB-GM-Multi solves all pairs of a set of images jointly, with cycle consistency, BB-GM each alone, "
-                "for the same networks and pairs. pairs=first: the first pair of each set only, as the authors' code "
-                "scores it; pairs=all: every pair.",
-                "The published rows are of Pascal VOC. Unmatched (%): keypoints of both images without a partner.",
-            ),
+            methods=("bbgm_max", "bbgm"),
+            elsewhere=True,
+            columns=WILLOW,
+            rows=_without_filter(),
+            notes=("Not a table of the paper: the published means are of Pascal VOC.", *_NOTES_WITHOUT_FILTER),
+        ),
+        TableSpec(
+            label="Spair",
+            published="Spair",
+            title="Keypoint matching accuracy (%) on SPair-71k by viewpoint difficulty",
+            dataset="spair",
+            filters=("intersection",),
+            methods=("dgmc", "bbgm", "bbgm_untrained"),
+            by="viewpoint",
+            columns={"0": "easy", "1": "medium", "2": "hard"},
+            summary="all",
+            notes=("Each column is the mean over the classes that have such pairs.",),
+        ),
+        TableSpec(
+            label="Spair-classes",
+            published="Spair-classes",
+            title="Keypoint matching accuracy (%) on SPair-71k",
+            dataset="spair",
+            filters=("intersection",),
+            methods=("dgmc", "bbgm", "bbgm_untrained"),
+            columns=SPAIR,
+        ),
+        TableSpec(
+            label="PascalVOCAblation",
+            published="PascalVOCAblation",
+            title="Ablations of BB-GM on Pascal VOC, accuracy (%)",
+            dataset="voc",
+            filters=("intersection",),
+            methods=("bbgm", "fixed_affinity", "frozen_vgg", "unary_costs", "sinkhorn"),
+            columns=VOC,
+            titles={"BB-GM": "Unmodified"},
         ),
     )
 }

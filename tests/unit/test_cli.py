@@ -61,7 +61,7 @@ def error_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (["train", "--seed", "-1"], "seed: Input should be greater than or equal to 0 (given: -1)"),
         (["evaluate", "nowhere"], "nowhere is not the folder of a finished run: it does not exist"),
         (["match", "nowhere", "a", "b"], "it does not exist"),
-        (["table", "Pillow"], "table 'Pillow' is not one of ['Willow'"),
+        (["table", "Pillow"], "table 'Pillow' is not one of ['PascalVOCSampling'"),
         (["table", "Willow", "--budget", "smoke"], "no finished run"),
         (["solve", "nothing.dd"], "nothing.dd"),
         (["bench", "solver", "nowhere"], "nowhere"),
@@ -198,8 +198,8 @@ def test_table(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         assert main(["train", "--method", "bbgm_untrained", "--budget", "smoke", "--seed", seed]) == 0
     capsys.readouterr()
     assert main(["table", "Willow", "--budget", "smoke"]) == 0
-    paths = [tmp_path / "results/smoke/tables" / f"Willow.{suffix}" for suffix in ("csv", "tex")]
-    assert capsys.readouterr().out.splitlines()[-2:] == [str(path) for path in paths]
+    paths = [tmp_path / "results/smoke/tables" / f"Willow.{suffix}" for suffix in ("csv", "tex", "comparisons.csv")]
+    assert capsys.readouterr().out.splitlines()[-3:] == [str(path) for path in paths]
     assert all(path.stat().st_size for path in paths)
 
 

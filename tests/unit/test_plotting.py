@@ -240,10 +240,29 @@ def test_section_breaks_the_line_at_jumps() -> None:
 
 def test_comparison_marks_obtained_and_published(tmp_path: Path) -> None:
     figure = plotting.plot_table_comparison(table())
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["BB-GM, n = 1", "BB-GM, published"]
-    assert "budget demo" in figure.axes[0].get_title()
+    expected = ["BB-GM, n = 1", "hollow: published"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == expected
+    ax = figure.axes[0]
+    assert "budget demo" in ax.get_title()
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["cup", "mean"]
+    marks = {line.get_markerfacecolor(): line for line in ax.lines if line.get_marker() == "o"}
+    np.testing.assert_array_equal(np.asarray(marks["white"].get_xdata(), float), [np.nan, 97])
+    np.testing.assert_array_equal(np.asarray(marks["C0"].get_xdata(), float), [90, 90])
     plotting.save_figure(figure, tmp_path / "table")
-    plotting.save_figure(plotting.plot_table_comparison(table(published=False)), tmp_path / "obtained")
+    alone = plotting.plot_table_comparison(table(published=False))
+    assert [text.get_text() for text in alone.legends[0].get_texts()] == ["BB-GM, n = 1"]
+    plotting.save_figure(alone, tmp_path / "obtained")
+
+
+def test_comparison_shows_quoted_rows_as_ticks_and_leaves_counts_out() -> None:
+    quoted = pd.DataFrame({"method": "NGM", "setting": "", "row": ["published"], "cup": [70.0], "mean": [80.0]})
+    counts = pd.DataFrame({"method": "Unmatched (%)", "setting": "", "row": ["obtained"], "cup": [1.0], "mean": [2.0]})
+    both = replace(table(), name="PascalVOCunfiltered", frame=pd.concat([table().frame, quoted, counts]))
+    figure = plotting.plot_table_comparison(both)
+    texts = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert texts == ["BB-GM, n = 1", "hollow: published", "quoted by the paper: 1"]
+    ticks = [line for line in figure.axes[0].lines if line.get_marker() == "|" and line.get_color() == "0.6"]
+    assert [np.asarray(line.get_xdata()).tolist() for line in ticks] == [[70, 80]]
 
 
 def test_the_users_own_settings_change_nothing(pair: KeypointPair, tmp_path: Path) -> None:

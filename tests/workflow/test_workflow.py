@@ -61,7 +61,7 @@ def test_every_budget_has_a_plan(checkout: Path, budget: str) -> None:
     assert "train_run" in plan
     assert f"results/{budget}/tables/Willow.csv" in plan
     # Willow annotates all keypoints: in the paper's protocol for it, no filter changes anything.
-    assert (f"results/{budget}/tables/unfiltered.csv" in plan) == (budget != "paper")
+    assert (f"results/{budget}/tables/Willow-unfiltered.csv" in plan) == (budget != "paper")
     assert (f"results/{budget}/willow/unfiltered/bbgm/seed0/run.ipynb" in plan) == (budget != "paper")
 
 
@@ -90,7 +90,7 @@ def test_results_may_lie_anywhere(checkout: Path, tmp_path: Path, monkeypatch: p
         ("a b's", f"""'{checkout}/a b'"'"'s/smoke/demo_data/willow.json'"""),
     ):
         output = snakemake(checkout, *plan, results=results).stdout
-        assert f"bbgm data demo willow --budget smoke > {quoted} 2> " in output
+        assert f"bbgm data demo --budget smoke --dataset willow > {quoted} 2> " in output
     wrong = snakemake(checkout, *plan, results="~nobody_of_that_name/r")
     assert "BBGM_RESULTS is '~nobody_of_that_name/r': there is no such user" in wrong.stdout + wrong.stderr
 
@@ -101,8 +101,9 @@ def test_smoke_run_is_complete_idempotent_and_keeps_finished_runs(checkout: Path
     for name in (
         "tables/Willow.csv",
         "tables/Willow.tex",
-        "tables/unfiltered.csv",
-        "tables/unfiltered.tex",
+        "tables/Willow.comparisons.csv",
+        "tables/Willow-unfiltered.csv",
+        "tables/Willow-unfiltered.tex",
         "notebooks/00_start_here.ipynb",
         "notebooks/02_graph_matching.ipynb",
         "notebooks/04_training.ipynb",

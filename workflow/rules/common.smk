@@ -60,7 +60,8 @@ def data_of(*datasets):
 def tables_of(*names):
     """The files of those tables that have runs at this budget; without names all of them."""
     wanted = [name for name in TABLES if not names or name in names]
-    return expand(f"{OUT}/tables/{{table}}.{{suffix}}", budget=BUDGET, table=wanted, suffix=["csv", "tex"])
+    suffixes = ["csv", "tex", "comparisons.csv"]
+    return expand(f"{OUT}/tables/{{table}}.{{suffix}}", budget=BUDGET, table=wanted, suffix=suffixes)
 
 
 # Notebooks of the pipeline, and what must be there for each to be read rather than made again. Each draws

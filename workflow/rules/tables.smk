@@ -10,6 +10,7 @@ rule build_table:
             labels={"table": "{table}", "budget": "{budget}"},
         ),
         tex=f"{OUT}/tables/{{table}}.tex",
+        comparisons=f"{OUT}/tables/{{table}}.comparisons.csv",
     log:
         f"{LOGS}/build_table/{{table}}.log",
     conda:

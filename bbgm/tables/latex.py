@@ -1,0 +1,57 @@
+r"""A table for a LaTeX document, with a macro for each class, so that it can show icons as the paper does.
+
+``\icon{bicycle}`` prints the name unless the document defines it before, e.g. with fontawesome5::
+
+    \newcommand{\icon}[1]{\csname icon@#1\endcsname}
+    \expandafter\newcommand\csname icon@bicycle\endcsname{\faBicycle}
+"""
+
+import re
+
+from bbgm.tables.render import MANY, Table
+
+_NO_CLASS = {"mean", "all", "easy", "medium", "hard"}
+
+
+def to_latex(table: Table) -> str:
+    r"""A ``table`` environment; the notes stand in the caption. Wide tables are scaled to the width of the text."""
+    wide = len(table.columns) > MANY
+    head = [
+        rf"\icon{{{tex(name)}}}" if name in table.columns and name not in _NO_CLASS else tex(name)
+        for name in table.head
+    ]
+    lines = [
+        f"% made by bbgm; needs \\usepackage{{booktabs}}{' and graphicx' if wide else ''}",
+        r"\providecommand{\icon}[1]{#1} % define it before to show something else for a class",
+        "\\begin{table}",
+        "\\centering",
+        "\\footnotesize",
+        f"\\caption{{{tex(f'{table.title}. ' + ' '.join(table.notes))}}}",
+        f"\\label{{tab:{table.name}-{table.frame['budget'].iloc[0]}}}",
+        *([r"\resizebox{\textwidth}{!}{%"] if wide else []),
+        f"\\begin{{tabular}}{{lll{'r' * (len(table.columns) + 2)}}}",
+        "\\toprule",
+        " & ".join(head) + r" \\",
+    ]
+    for row in table.shown_rows():
+        if row.first:
+            lines.append("\\midrule")
+        cells = [
+            rf"\textbf{{{tex(cell)}}}" if bold else tex(cell) for cell, bold in zip(row.cells, row.bold, strict=True)
+        ]
+        lines.append(" & ".join(cells) + r" \\")
+    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}" + ("}" if wide else ""), "\\end{table}", ""])
+
+
+_SIGNS = {character: "\\" + character for character in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "±": r"$\pm$",
+    "*": "$^*$",
+}
+
+
+def tex(text: str) -> str:
+    """Plain text as LaTeX; the minus of a number is a minus sign."""
+    return re.sub(r"^[+-]\d[\d.]*", r"$\g<0>$", "".join(_SIGNS.get(character, character) for character in text))

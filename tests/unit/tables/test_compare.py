@@ -1,0 +1,109 @@
+"""Which differences between rows are called real."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_ind, ttest_rel
+
+from bbgm.tables import compare_methods, make_table
+from bbgm.tables.compare import pairs_interval, runs_interval, verdict
+
+AddRun = Callable[..., Path]
+CLASSES = ("Car", "Duck", "Face")
+
+
+def accuracies(*values: float) -> dict[str, float]:
+    return dict(zip(CLASSES, values, strict=True))
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_interval_over_runs_is_scipys(paired: bool) -> None:
+    generator = np.random.default_rng(0)
+    ours, theirs = generator.normal(1, 1, (6, 3)), generator.normal(0, 3, (6 if paired else 4, 3))
+    low, high = runs_interval(ours, theirs, paired)
+    result = ttest_rel(ours, theirs) if paired else ttest_ind(ours, theirs, equal_var=False)
+    expected = result.confidence_interval(0.95)
+    np.testing.assert_allclose(low, expected.low)
+    np.testing.assert_allclose(high, expected.high)
+
+
+def test_interval_over_runs_that_do_not_vary() -> None:
+    low, high = runs_interval(np.full((3, 1), 0.75), np.full((2, 1), 0.5), False)
+    assert (low.item(), high.item()) == (0.25, 0.25)
+
+
+def test_one_run_has_no_interval() -> None:
+    assert np.isnan(runs_interval(np.zeros((1, 2)), np.zeros((3, 2)), False)).all()
+
+
+def test_interval_over_pairs_ignores_resamples_without_a_pair() -> None:
+    values = np.linspace(0, 100, 1001)[:, None]
+    np.testing.assert_allclose(pairs_interval(values), [[2.5], [97.5]])
+    np.testing.assert_allclose(pairs_interval(np.concatenate([values, [[np.nan]]])), [[2.5], [97.5]])
+
+
+@pytest.mark.parametrize(
+    ("difference", "pairs", "runs", "expected"),
+    [
+        (2.0, (1.0, 3.0), (0.5, 3.5), "better"),
+        (-2.0, (-3.0, -1.0), (-3.5, -0.5), "worse"),
+        (2.0, (1.0, 3.0), (-0.5, 4.5), "open: runs"),
+        (2.0, (-1.0, 5.0), (1.0, 3.0), "open: test pairs"),
+        (2.0, (-1.0, 5.0), (-1.0, 5.0), "open: test pairs, runs"),
+        (2.0, (0.0, 5.0), (1.0, 3.0), "open: test pairs"),
+        (2.0, (1.0, 3.0), (np.nan, np.nan), "better (one run)"),
+        (0.0, (0.0, 0.0), (0.0, 0.0), "equal"),
+    ],
+)
+def test_verdict(difference: float, pairs: tuple[float, float], runs: tuple[float, float], expected: str) -> None:
+    assert verdict(difference, pairs, runs) == expected
+
+
+def test_differences_in_a_table(tmp_path: Path, add_run: AddRun) -> None:
+    for seed in range(3):
+        jitter = 0.01 * seed
+        add_run(accuracies(0.9 + jitter, 0.6 + jitter, 0.80), seed)
+        add_run(accuracies(0.5 + jitter, 0.6 + jitter, 0.81), seed, method="other", title="Mine")
+    table = make_table("Willow", "willow", tmp_path)
+    frame = compare_methods(table, "BB-GM", "Mine")
+    assert frame.index.tolist() == ["face", "car", "duck", "mean"]
+    assert frame["difference"].tolist() == pytest.approx([-1, 40, 0, 13])
+    assert frame.loc["car", "verdict"] == "better"
+    assert frame.loc["mean", "verdict"] == "better"
+    assert frame.loc["face", "verdict"] == "open: test pairs"  # always 1 point, over the runs without deviation
+    assert frame.loc["duck", "verdict"] == "open: test pairs, runs"
+    car = frame.loc["car"]
+    assert 34 < car["pairs_low"] < 40 < car["pairs_high"] < 46
+    expected = ttest_ind([90, 91, 92], [50, 51, 52], equal_var=False).confidence_interval(0.95)
+    assert [car["runs_low"], car["runs_high"]] == pytest.approx([expected.low, expected.high])
+    turned = compare_methods(table, "Mine", "BB-GM")
+    assert turned.loc["car", "verdict"] == "worse"
+    assert turned.loc["face", "verdict"] == "open: test pairs"
+    assert turned.loc["car", "pairs_low"] == pytest.approx(-car["pairs_high"])
+    assert turned.loc["car", "runs_low"] == pytest.approx(-car["runs_high"])
+    # Bold: the best of a column and what is not shown to be less.
+    key = "Pt=no;Wt=yes"
+    assert table.best == {
+        *(("BB-GM", key, column) for column in table.columns),
+        *(("Mine", key, column) for column in ("face", "duck")),
+    }
+
+
+def test_the_same_predictions_under_two_names_are_equal(tmp_path: Path, add_run: AddRun) -> None:
+    for seed in range(2):
+        for method in ("mine", "copy"):  # names of one length: the same keypoints are right
+            add_run(accuracies(0.9, 0.6, 0.8), seed, method=method, title=method)
+    frame = compare_methods(make_table("Willow", "willow", tmp_path), "mine", "copy")
+    assert set(frame["verdict"]) == {"equal"}
+    assert (frame[["difference", "pairs_low", "pairs_high", "runs_low", "runs_high"]] == 0).all(axis=None)
+
+
+def test_rows_that_are_not_compared_are_named(tmp_path: Path, add_run: AddRun) -> None:
+    add_run(accuracies(0.9, 0.6, 0.8))
+    add_run(accuracies(0.9, 0.6, 0.8), method="bbgm_untrained", title="Untrained", setting="Pt=no;Wt=no")
+    add_run(accuracies(0.9, 0.6, 0.8), method="mine", title="Mine")
+    table = make_table("Willow", "willow", tmp_path)
+    with pytest.raises(ValueError, match=r"0 comparisons of 'BB-GM' with 'Untrained'.*'Pt=no;Wt=yes / Mine / BB-GM'"):
+        compare_methods(table, "BB-GM", "Untrained")
