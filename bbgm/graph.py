@@ -60,3 +60,12 @@ def pseudo_coordinates(graph: Graph, frame: float = 256.0) -> np.ndarray:
     """
     source, target = graph.edge_index
     return np.asarray(0.5 + 0.5 * (graph.xy[source] - graph.xy[target]) / frame, dtype=np.float32)
+
+
+def largest_offset(graph: Graph) -> float:
+    """Largest difference between the x, or the y, of an edge's ends, px; 1 where there is none.
+
+    As the scale of `pseudo_coordinates` it makes them relative to the graph's own size, as DGMC has them.
+    """
+    source, target = graph.edge_index
+    return float(np.abs(graph.xy[source] - graph.xy[target]).max(initial=0)) or 1.0

@@ -30,6 +30,23 @@ def hamming_loss(match: Sequence[Tensor], truth: Sequence[Tensor]) -> Tensor:
     return total / len(match)
 
 
+def permutation_loss(log_match: Sequence[Tensor], truth: Sequence[Tensor]) -> Tensor:
+    """Cross entropy of soft matchings P, -v* log P - (1 - v*) log(1 - P) of each entry (Wang et al., ICCV 2019).
+
+    Args:
+        log_match: log P of each pair, (n1, n2); entries above 1 - 1e-6 count as that.
+        truth: for each pair v*, of the same shape.
+
+    Returns:
+        Scalar: summed over each pair's entries, averaged over the batch.
+    """
+    total = log_match[0].new_zeros(())
+    for log_p, true in zip(log_match, truth, strict=True):
+        rest = torch.log(-torch.expm1(log_p.clamp(max=-1e-6)))
+        total = total - torch.where(true.bool(), log_p, rest).sum()
+    return total / len(log_match)
+
+
 def add_margin(unary: Tensor, truth: Tensor, alpha: float) -> Tensor:
     """Unary costs with alpha added where the true matching v* is 1 (paper Eq. (margin)), for training only.
 

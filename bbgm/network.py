@@ -23,8 +23,10 @@ from bbgm.data.keypoints import FRAME
 from bbgm.data.pairs import KeypointPair
 from bbgm.features import Features
 from bbgm.graph import Graph, pseudo_coordinates
-from bbgm.losses import add_margin, batch_accuracy, hamming_loss
+from bbgm.losses import add_margin, batch_accuracy, hamming_loss, permutation_loss
 from bbgm.matcher import Matcher, VisualMatcher, seeded
+from bbgm.peers.dgmc import DGMC
+from bbgm.sinkhorn import sinkhorn
 from bbgm.spline import SplineConv, SplinePlan
 
 __all__ = ["BBGM", "MATCHERS", "Matcher", "PairCosts", "SplineCNN", "make_matcher"]
@@ -74,7 +76,7 @@ class SplineCNN(nn.Module):
 
 
 class BBGM(VisualMatcher):
-    """The paper's network, with its ablations: fixed affinity, no refinement, unary costs only, frozen backbone.
+    """The paper's network, with its ablations: fixed affinity, unary costs only, frozen backbone, Sinkhorn.
 
     Args:
         config: of the run; `seed` decides the initial parameters, torch's global generator is left as it was.
@@ -106,10 +108,12 @@ class BBGM(VisualMatcher):
         return result
 
     def loss(self, pairs: Sequence[KeypointPair]) -> Tensor:
-        """Hamming distance of the matchings to the true ones, averaged over the batch, with the cost margin."""
+        """Distance of the matchings, with the cost margin, to the true ones, averaged over the batch."""
         costs = self.costs(pairs)
         truth = [torch.from_numpy(pair.truth_matrix).to(costs[0].unary.device) for pair in pairs]
         unary = [add_margin(cost.unary, true, self._settings.margin) for cost, true in zip(costs, truth, strict=True)]
+        if self._settings.layer == "sinkhorn":
+            return self._relaxed_loss(unary, truth)
         match, _ = match_graphs(
             unary,
             [cost.quadratic for cost in costs],
@@ -120,6 +124,20 @@ class BBGM(VisualMatcher):
         )
         self.batch_accuracy = batch_accuracy(match, truth)
         return hamming_loss(match, truth)
+
+    def _relaxed_loss(self, unary: list[Tensor], truth: list[Tensor]) -> Tensor:
+        settings = self._settings.sinkhorn
+        log_match = sinkhorn(
+            unary,
+            temperature=settings.temperature,
+            iterations=settings.iterations,
+            epsilon=settings.epsilon,
+            partial=not self._settings.full,
+        )
+        match = [one.exp() for one in log_match]
+        # Two entries of a row or column that sums to 1 cannot both be above 1/2.
+        self.batch_accuracy = batch_accuracy([one > 0.5 for one in match], truth)
+        return hamming_loss(match, truth) if settings.loss == "hamming" else permutation_loss(log_match, truth)
 
     def predict(self, pairs: Sequence[KeypointPair]) -> list[np.ndarray]:
         """See `Matcher.predict`. Put the network into evaluation mode before."""
@@ -191,7 +209,7 @@ class _Refined:
     graphs: dict[Any, Graph]
 
 
-MATCHERS: dict[str, Callable[[RunConfig], Matcher]] = {"bbgm": BBGM}
+MATCHERS: dict[str, Callable[[RunConfig], Matcher]] = {"bbgm": BBGM, "dgmc": DGMC}
 """By the name in ``model``."""
 
 

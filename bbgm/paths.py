@@ -40,6 +40,12 @@ def data_root() -> Path:
     return _root("BBGM_DATA", "data")
 
 
+def folder_root(name: str) -> Path:
+    """A folder of one's own data: an absolute path, or one below the data root."""
+    path = Path(name).expanduser()
+    return path if path.is_absolute() else data_root() / path
+
+
 def weights_root() -> Path:
     """Folder of the backbone weights: ``BBGM_WEIGHTS``, else ``weights/``."""
     return _root("BBGM_WEIGHTS", "weights")

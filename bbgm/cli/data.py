@@ -23,6 +23,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     status.add_argument(
         "--check", action="store_true", help="compare the content of every file and decode every image, too"
     )
+    status.add_argument("--folder", type=Path, metavar="DIR", help="a folder of one's own images (data.root), only")
     status.set_defaults(command=_status)
 
     download = actions.add_parser(
@@ -43,7 +44,6 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     )
     demo.add_argument("formats", nargs="*", metavar="FORMAT", help="willow, voc, spair; default: all")
     demo.add_argument("--budget", default="demo", help="as many images as this budget wants (default %(default)s)")
-    demo.add_argument("--dataset", default="willow", help="in the format of this data set (default %(default)s)")
     demo.add_argument("--folder", type=Path, help="where to; default: the cache, where runs look for them")
     demo.add_argument("--seed", type=int, help="default: the budget's")
     demo.add_argument(
@@ -55,9 +55,11 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
 
 
 def _status(options: argparse.Namespace) -> None:
-    from bbgm.data.status import data_status
+    from bbgm.data.status import data_status, folder_status
 
-    report = data_status(options.names, options.check)
+    report = (
+        folder_status(options.folder, options.check) if options.folder else data_status(options.names, options.check)
+    )
     print(report.text, flush=True)
     if report.problems:
         raise ValueError("; ".join(report.problems))
@@ -77,7 +79,7 @@ def _demo(options: argparse.Namespace) -> None:
     from bbgm.config import load_run
     from bbgm.data.demo import demo_root, make_all, manifest
 
-    data = load_run("bbgm", options.budget, seed=0, dataset=options.dataset).data
+    data = load_run("bbgm", options.budget, seed=0).data
     seed = data.demo_seed if options.seed is None else options.seed
     images = data.demo_images_per_class if options.images is None else options.images
     trees = make_all(options.folder or demo_root(seed, images), seed, images, options.formats)

@@ -29,8 +29,8 @@ class Model(BaseModel):
 class DataConfig(Model):
     """Which data set, in which reading."""
 
-    dataset: Literal["willow", "voc", "spair"] = Field(
-        "willow", description="Willow ObjectClass, Pascal VOC with Berkeley keypoints, SPair-71k"
+    dataset: Literal["willow", "voc", "spair", "folder"] = Field(
+        "willow", description="Willow ObjectClass, Pascal VOC with Berkeley keypoints, SPair-71k, a folder of one's own"
     )
     source: Literal["demo", "original"] = Field("demo", description="rendered objects, or the real data set")
     classes: tuple[str, ...] = Field((), description="classes to use; empty: all that the data set has")
@@ -45,6 +45,8 @@ class DataConfig(Model):
         "training part (authors' code), or leave out both classes (the paper's text)",
     )
     keep_outside: bool = Field(False, description="voc: keep keypoints outside the object's box, as ThinkMatch does")
+    root: str = Field("", description="folder: the one that has keypoints.json, relative to BBGM_DATA or absolute")
+    boxes: bool = Field(True, description="folder: the input is an object's box where it has one, not the whole image")
     demo_images_per_class: Positive = 40
     demo_seed: Seed = 0
 
@@ -54,6 +56,10 @@ class DataConfig(Model):
             raise ValueError(f"exclude_willow and keep_outside are for voc, not {self.dataset}: leave them out")
         if self.dataset != "willow" and self.hidden_keypoints:
             raise ValueError(f"hidden_keypoints is for willow, which annotates all, not {self.dataset}: leave it out")
+        if self.dataset != "folder" and (self.root or not self.boxes):
+            raise ValueError(f"root and boxes are for a folder of one's own, not {self.dataset}: leave them out")
+        if self.dataset == "folder" and (not self.root or self.source == "demo"):
+            raise ValueError("a folder of one's own has no demo data: set source: original, and root: to its place")
         return self
 
 
@@ -61,7 +67,7 @@ DATASET_NAMES: tuple[str, ...] = get_args(DataConfig.model_fields["dataset"].ann
 
 
 class ProtocolConfig(Model):
-    """Split, pairs and keypoint filter (paper Sec. 4). Only Willow is split here: VOC and SPair bring their splits."""
+    """Split, pairs and keypoint filter (paper Sec. 4). VOC, SPair and some folders bring their split."""
 
     filter: FilterName = "intersection"
     train_per_class: Positive = 20
@@ -100,10 +106,25 @@ class NetworkConfig(Model):
     quadratic: bool = Field(True, description="False: only unary costs, as in the paper's ablation")
 
 
+class SinkhornConfig(Model):
+    """The relaxation of `bbgm.sinkhorn`; the paper says nothing of it but epsilon."""
+
+    iterations: Positive = 20
+    temperature: float = Field(0.05, gt=0, description="in units of the costs")
+    epsilon: float = Field(1e-4, ge=0, description="floor of the entries; the paper's first choice was 1e-8")
+    loss: Literal["cross_entropy", "hamming"] = Field(
+        "cross_entropy", description="of each entry, as PCA-GM, or the Hamming distance, as BB-GM"
+    )
+
+
 class SolverConfig(Model):
     """The solver as a layer (paper Alg. 1 and Sec. 3.3)."""
 
     method: Literal["best", "dual", "exact"] = "best"
+    layer: Literal["blackbox", "sinkhorn"] = Field(
+        "blackbox", description="what training differentiates: the solver, or a relaxation that rounds by it at test"
+    )
+    sinkhorn: SinkhornConfig = SinkhornConfig()
     full: bool = Field(
         False,
         description="match as many keypoints as there can be matches: all of the image that has fewer (BB-GM-Max)",
@@ -115,6 +136,27 @@ class SolverConfig(Model):
     )
 
     model_config = ConfigDict(populate_by_name=True)
+
+
+class DGMCConfig(Model):
+    """Deep Graph Matching Consensus, see `bbgm.peers.dgmc`; as its authors run it but for the scale of the features."""
+
+    channels: Positive = Field(256, description="of the local features, psi_1")
+    consensus_channels: Positive = Field(128, description="of the indicators and of psi_2")
+    steps: Count = Field(10, description="L, consensus iterations, in training and at test")
+    dropout: float = Field(0.5, ge=0, lt=1, description="of psi_1")
+    features: Literal["unit", "raw"] = Field(
+        "unit",
+        description="visual features of length 1 as in BB-GM, or as they are as in DGMC, which suits torchvision's "
+        "weights only: activations of others may be a hundred times as large, and S_0 saturates",
+    )
+    feature_scale: float = Field(16.0, gt=0, description="times this")
+    pseudo: Literal["graph", "frame"] = Field(
+        "graph", description="edges' coordinates relative to the graph's largest, or to the image's side as in BB-GM"
+    )
+    rounding: Literal["argmax", "lap"] = Field(
+        "argmax", description="the likeliest target of each source keypoint, as scored by its authors, or a matching"
+    )
 
 
 class OptimiserConfig(Model):
@@ -143,7 +185,7 @@ class RunConfig(Model):
 
     method: str = Field(pattern=r"^[a-z0-9_]+$")
     title: str
-    model: Literal["bbgm"] = Field("bbgm", description="kind of network; settings of the others do not matter")
+    model: Literal["bbgm", "dgmc"] = Field("bbgm", description="kind of network; settings of the others do not matter")
     budget: BudgetName
     seed: Seed
     setting: str = Field("Pt=no;Wt=yes", description="what distinguishes rows of one title, as in `bbgm.published`")
@@ -152,6 +194,7 @@ class RunConfig(Model):
     protocol: ProtocolConfig = ProtocolConfig()
     network: NetworkConfig = NetworkConfig()
     solver: SolverConfig = SolverConfig()
+    dgmc: DGMCConfig = DGMCConfig()
     optimiser: OptimiserConfig = OptimiserConfig()
     parent: ParentConfig | None = Field(None, description="the run whose network is the start; None: from scratch")
     keep_optimiser: bool = Field(False, description="keep optimiser.pt beside the model, for runs that go on from it")
@@ -172,6 +215,8 @@ class RunConfig(Model):
                 f"the parent {run.method} has another network: its network.{key} is {theirs[key]!r}, here it is "
                 f"{ours[key]!r}; make them equal"
             )
+        if self.model == "dgmc" and run.dgmc != self.dgmc:
+            raise ValueError(f"the parent {run.method} has other settings of dgmc: make them equal")
         if self.parent.optimiser_state and not run.keep_optimiser:
             raise ValueError(
                 f"the parent {run.method} does not keep its optimiser state: set keep_optimiser: true in its "
@@ -180,7 +225,15 @@ class RunConfig(Model):
         return self
 
     @model_validator(mode="after")
+    def _sinkhorn_has_unary_costs(self) -> Self:
+        if self.solver.layer == "sinkhorn" and self.network.quadratic:
+            raise ValueError("solver.layer: sinkhorn knows unary costs only: set network.quadratic: false")
+        return self
+
+    @model_validator(mode="after")
     def _sets_have_partial_matchings(self) -> Self:
+        if self.protocol.test_sets_per_class and self.model != "bbgm":
+            raise ValueError(f"sets of images need costs, which {self.model} has not: set test_sets_per_class: 0")
         if self.protocol.test_sets_per_class and self.solver.full:
             raise ValueError(
                 "protocol.test_sets_per_class asks for sets of images, whose matchings leave keypoints out, and "
@@ -208,10 +261,21 @@ class RunConfig(Model):
         """The whole configuration, defaults included."""
         return yaml.safe_dump(self.model_dump(mode="json", by_alias=True), sort_keys=False)
 
+    def settings(self) -> dict[str, Any]:
+        """All settings with dotted names such as ``network.backbone``, without those of the parent."""
+        return _flatten(self.model_dump(mode="json", by_alias=True, exclude={"parent"}))
+
     @property
     def folder(self) -> Path:
         """Folder of the run below the results root: ``<budget>/<dataset>/<filter>/<method>/seed<k>``."""
         return Path(self.budget, self.data.dataset, self.protocol.filter, self.method, f"seed{self.seed}")
+
+
+def _flatten(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in content.items():
+        flat |= _flatten(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {prefix + key: value}
+    return flat
 
 
 def make_run(content: Mapping[str, Any], origin: str = "configuration") -> RunConfig:

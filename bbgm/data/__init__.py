@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bbgm.config import DataConfig, ProtocolConfig
-from bbgm.data import spair, voc, willow
+from bbgm.data import folder, spair, voc, willow
 from bbgm.data.crops import CropCache
 from bbgm.data.demo import demo_root, make_demo
 from bbgm.data.filters import FILTERS
@@ -18,7 +18,7 @@ from bbgm.data.pairs import KeypointPair, check_pairs, make_pair, sample_trainin
 from bbgm.data.sets import KeypointSet, check_sets, test_sets
 from bbgm.data.split import split_images
 from bbgm.data.voc_split import read_split
-from bbgm.paths import cache_root, data_root
+from bbgm.paths import cache_root, data_root, folder_root
 
 __all__ = [
     "FILTERS",
@@ -79,7 +79,18 @@ def _open_spair(data: DataConfig, protocol: ProtocolConfig) -> Dataset:
     return spair.read_spair(root / spair.FOLDER, data.classes, crops)
 
 
-READERS: dict[str, Reader] = {"willow": _open_willow, "voc": _open_voc, "spair": _open_spair}
+def _open_folder(data: DataConfig, protocol: ProtocolConfig) -> Dataset:
+    images, splits, dropped = folder.read_folder(folder_root(data.root), data.classes, data.boxes, _crops("folder"))
+    train, test = folder.divide(images, splits) if splits else split_images(images, protocol)
+    return Dataset("folder", train, test, dropped=dropped)
+
+
+READERS: dict[str, Reader] = {
+    "willow": _open_willow,
+    "voc": _open_voc,
+    "spair": _open_spair,
+    "folder": _open_folder,
+}
 
 
 def open_dataset(data: DataConfig, protocol: ProtocolConfig) -> Dataset:

@@ -3,13 +3,15 @@
 from collections import Counter
 from dataclasses import dataclass
 
+EITHER = "either"
+
 
 @dataclass(frozen=True)
 class Drop:
     """One object, image or pair that is not used.
 
     Attributes:
-        subset: "train" or "test".
+        subset: "train" or "test", or ``EITHER`` where the split comes later.
         cls: its class.
         item: its identifier.
         reason: in few words, the same for all items of a kind.
@@ -36,6 +38,6 @@ class DropReport:
 
     def summary(self, subset: str, cls: str | None = None) -> str:
         """Counts of one part, or of one class there, as text: ``12 difficult, 3 occluded``; or ``none``."""
-        wanted = (drop for drop in self.drops if drop.subset == subset and cls in (None, drop.cls))
+        wanted = (drop for drop in self.drops if drop.subset in (subset, EITHER) and cls in (None, drop.cls))
         counts = Counter(drop.reason for drop in wanted)
         return ", ".join(f"{n} {reason}" for reason, n in counts.items()) or "none"

@@ -8,7 +8,7 @@ from bbgm.data.demo import FORMATS, demo_root
 from bbgm.data.download import expected_checksum, fits
 from bbgm.data.integrity import changed_files, manifest_path, matching, missing_files, sizes_in
 from bbgm.data.registry import Item, find, registry
-from bbgm.data.usable import READ, broken_images, describe_usable
+from bbgm.data.usable import READ, broken_images, describe_folder, describe_usable
 from bbgm.data.willow import FOLDER, KEYPOINT_NAMES
 from bbgm.paths import weights_root
 
@@ -50,6 +50,12 @@ def data_status(
     if not names:
         blocks.append(_describe_weights(weights_root()))
     return Report("\n\n".join("\n".join(block) for block in blocks), tuple(problems))
+
+
+def folder_status(root: Path, check: bool = False) -> Report:
+    """The same for a folder of one's own images: how many objects, what is left out, what is broken."""
+    lines, faults = describe_folder(root.expanduser(), check)
+    return Report("\n".join(lines), tuple(faults))
 
 
 def _describe(item: Item, check: bool) -> tuple[list[str], list[str]]:

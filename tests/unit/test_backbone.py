@@ -119,6 +119,14 @@ def test_feature_at_a_cell_centre_is_that_cells_unit_vector():
     torch.testing.assert_close(found, values[0, :, 20, 7] / values[0, :, 20, 7].norm())
 
 
+def test_raw_features_are_interpolated_as_they_are():
+    """A map whose value is its position, inside of the cells' centres."""
+    y, x = torch.meshgrid(*2 * [4 + 8 * torch.arange(32, dtype=torch.float64)], indexing="ij")
+    xy = torch.from_numpy(np.random.default_rng(0).uniform(4, 252, (20, 2)))
+    found = keypoint_features([torch.stack([x, y])[None]], torch.zeros(20, dtype=torch.int64), xy, unit=False)
+    torch.testing.assert_close(found, xy)
+
+
 def test_cells_of_zeros_give_zero_features_and_finite_gradients():
     values = torch.zeros(1, 4, 8, 8, requires_grad=True)
     xy = torch.tensor([[10.0, 20.0], [200.0, 100.0]])

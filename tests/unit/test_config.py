@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -238,6 +239,34 @@ def test_hash_is_of_what_changes_a_number() -> None:
     assert len({config.hash(), *(other.hash() for other in others)}) == 5
 
 
+def _differences(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    parts = {
+        key: _differences(value, other[key]) if isinstance(value, dict) else other[key]
+        for key, value in one.items()
+        if value != other[key] and key not in ("method", "title")
+    }
+    return {key: part for key, part in parts.items() if part != {}}
+
+
+@pytest.mark.parametrize(
+    ("method", "expected"),
+    [
+        ("fixed_affinity", {"network": {"affinity": "fixed"}}),
+        ("frozen_vgg", {"network": {"freeze_backbone": True}}),
+        ("unary_costs", {"network": {"quadratic": False}}),
+        ("sinkhorn", {"network": {"quadratic": False}, "solver": {"layer": "sinkhorn", "full": True, "margin": 0}}),
+        ("bbgm_max", {"solver": {"full": True}, "protocol": {"test_sets_per_class": 0}}),
+    ],
+)
+def test_a_variant_differs_from_bbgm_in_what_it_is_named_for(method: str, expected: dict[str, Any]) -> None:
+    filter_name = "unfiltered" if method == "bbgm_max" else "intersection"
+    one, other = (
+        load_run(name, "paper", 0, protocol={"filter": filter_name}).model_dump(by_alias=True)
+        for name in ("bbgm", method)
+    )
+    assert _differences(one, other) == expected
+
+
 def test_frozen() -> None:
     config = load_run("bbgm", "smoke", 0)
     with pytest.raises(ValidationError, match="frozen"):
@@ -251,7 +280,7 @@ def test_frozen() -> None:
             {"solver": {"lamda": 80}},
             r"solver\.lamda: no such key; the keys here are \['method', .*'lambda', 'margin', .*\]",
         ),
-        ({"solvr": {}}, r"solvr: no such key; the keys here are \['method', .*'solver', 'optimiser', .*\]"),
+        ({"solvr": {}}, r"solvr: no such key; the keys here are \['method', .*'solver', .*'optimiser', .*\]"),
         ({"solver": {"lambda": float("inf")}}, r"solver\.lambda: Input should be a finite number \(given: inf\)"),
         ({"network": {"refine_weight": float("nan")}}, r"network\.refine_weight: Input should be a finite number"),
         ({"optimiser": {"milestones": [-1]}}, r"optimiser\.milestones\.0: .*greater than or equal to 0"),
@@ -264,7 +293,10 @@ def test_frozen() -> None:
             {"network": {"backbone": "resnet"}},
             r"network\.backbone: .*'vgg16_bn', 'vgg16' or 'small' \(given: 'resnet'\)",
         ),
-        ({"data": {"dataset": "imagenet"}}, r"data\.dataset: .*'willow', 'voc' or 'spair' \(given: 'imagenet'\)"),
+        (
+            {"data": {"dataset": "imagenet"}},
+            r"data\.dataset: .*'willow', 'voc', 'spair' or 'folder' \(given: 'imagenet'\)",
+        ),
         (
             {"data": {"dataset": "voc", "source": "original", "hidden_keypoints": 0.1}},
             r"data: .*hidden_keypoints is for willow, which annotates all, not voc: leave it out",
@@ -281,6 +313,8 @@ def test_frozen() -> None:
             {"solver": {"full": True}, "protocol": {"filter": "unfiltered", "test_sets_per_class": 2}},
             r".*solver\.full for matchings that leave none: set test_sets_per_class: 0",
         ),
+        ({"model": "dgmc", "protocol": {"filter": "unfiltered", "test_sets_per_class": 2}}, r".*which dgmc has not"),
+        ({"solver": {"layer": "sinkhorn"}}, r".*sinkhorn knows unary costs only: set network\.quadratic: false"),
         ({"data": {"keep_outside": True}}, r"data: .*exclude_willow and keep_outside are for voc, not willow"),
         ({"data": {"dataset": "voc", "exclude_willow": "all"}}, r"data\.exclude_willow: .*'none', 'images_of_2007' or"),
     ],

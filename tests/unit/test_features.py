@@ -82,6 +82,16 @@ def test_key_covers_everything_that_features_depend_on(tmp_path, image):
     assert count(KeypointImage(image.image_id, "Car", image.path, image.size, image.names, image.xy)) == 4
 
 
+def test_features_of_length_one_and_raw_ones_are_kept_apart(tmp_path, image):
+    backbone = make_frozen()
+    for unit in (True, False):
+        expected = compute_features(backbone, [image], unit)[0]
+        for _ in range(2):
+            found = FeatureCache(backbone, "small", tmp_path, unit=unit).features(image)
+            assert all(torch.equal(a, b) for a, b in zip(found, expected, strict=True))
+    assert len(files(tmp_path)) == 2
+
+
 @pytest.mark.parametrize("damage", ["truncate", "flip", "empty", "other"])
 def test_broken_file_is_computed_again(tmp_path, image, damage):
     backbone = make_frozen()

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 
-from bbgm.graph import Graph, delaunay_graph, pseudo_coordinates
+from bbgm.graph import Graph, delaunay_graph, largest_offset, pseudo_coordinates
 
 
 def edge_set(graph: Graph) -> set[tuple[int, int]]:
@@ -99,3 +99,12 @@ def test_random_points(n: int, seed: int) -> None:
 
     nearest = np.argmin(np.linalg.norm(xy[:, None] - xy, axis=2) + np.diag(np.full(n, np.inf)), axis=1)
     assert all((i, int(j)) in edges for i, j in enumerate(nearest))  # nearest neighbours are always joined
+
+
+def test_coordinates_relative_to_the_graph_do_not_depend_on_its_size() -> None:
+    xy = np.random.default_rng(0).uniform(0, 30, (7, 2))
+    small, large = delaunay_graph(xy), delaunay_graph(8 * xy + 10)
+    relative = pseudo_coordinates(small, largest_offset(small))
+    np.testing.assert_allclose(relative, pseudo_coordinates(large, largest_offset(large)), atol=1e-6)
+    assert (relative.min(), relative.max()) == (0, 1)
+    assert largest_offset(delaunay_graph(xy[:1])) == 1

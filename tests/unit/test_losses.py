@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from bbgm.losses import add_margin, batch_accuracy, hamming_loss
+from bbgm.losses import add_margin, batch_accuracy, hamming_loss, permutation_loss
 
 
 def test_hamming_loss_counts_disagreeing_entries_of_each_pair_and_takes_the_mean():
@@ -40,3 +40,22 @@ def test_batch_accuracy_is_the_share_of_true_matches_found():
     match = [torch.eye(3), torch.zeros(2, 2)]
     assert batch_accuracy(match, [torch.eye(3), torch.tensor([[True, False], [False, False]])]) == pytest.approx(0.75)
     assert batch_accuracy(match, [torch.zeros(3, 3), torch.zeros(2, 2)]) == 1
+
+
+def test_permutation_loss_is_the_cross_entropy_of_each_entry_and_finite_at_its_ends():
+    torch.manual_seed(0)
+    soft = [torch.rand(3, 3, dtype=torch.float64).requires_grad_(), torch.rand(2, 4, dtype=torch.float64)]
+    truth = [torch.eye(3).bool(), torch.eye(4)[:2].bool()]
+    expected = sum(
+        torch.nn.functional.binary_cross_entropy(p, t.double(), reduction="sum")
+        for p, t in zip(soft, truth, strict=True)
+    )
+    loss = permutation_loss([p.log() for p in soft], truth)
+    torch.testing.assert_close(loss, expected / 2)
+    assert torch.autograd.gradcheck(lambda p: permutation_loss([p.log()], truth[:1]), soft[:1])
+    certain = torch.tensor([[0.0, -50.0], [-50.0, 0.0]], requires_grad=True)  # log P of a matching
+    assert permutation_loss([certain], [torch.eye(2)]).item() == pytest.approx(0, abs=1e-6)
+    wrong = permutation_loss([certain], [torch.eye(2).flip(0)])
+    wrong.backward()
+    assert wrong > 100
+    assert torch.isfinite(certain.grad).all()

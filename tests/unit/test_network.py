@@ -11,7 +11,9 @@ from bbgm.data.keypoints import KeypointImage
 from bbgm.data.pairs import KeypointPair
 from bbgm.features import compute_features
 from bbgm.graph import delaunay_graph, pseudo_coordinates
+from bbgm.losses import hamming_loss
 from bbgm.network import BBGM, Matcher, make_matcher
+from bbgm.sinkhorn import sinkhorn
 
 
 def make_config(seed=0, network=None, **settings):
@@ -232,6 +234,33 @@ def test_solver_of_the_configuration_is_used(images):
     pairs = [make_pair(images, 0, 1, 4, 4), make_pair(images, 1, 2, 3, 4)]
     found = [make_matcher(make_config(solver={"method": method})).predict(pairs) for method in ("best", "exact")]
     assert all(np.array_equal(a, b) for a, b in zip(*found, strict=True))
+
+
+@pytest.mark.parametrize("loss", ["cross_entropy", "hamming"])
+@pytest.mark.parametrize("full", [True, False])
+def test_sinkhorn_in_the_solver_s_place(images, loss, full):
+    """Its loss is the soft matchings'; training learns; at test the solver rounds, all keypoints or some."""
+    pairs = [make_pair(images, i, j, seed=i) for i in range(3) for j in range(3) if i != j]
+    pairs.append(make_pair(images, 0, 1, 6, 4))
+    solver = {"layer": "sinkhorn", "full": full, "margin": 0, "sinkhorn": {"loss": loss, "iterations": 7}}
+    config = make_config(network={"quadratic": False}, solver=solver)
+    matcher = make_matcher(config).train()
+    costs = [cost.unary.detach() for cost in matcher.costs(pairs)]
+    settings = {"temperature": 0.05, "iterations": 7, "epsilon": 1e-4, "partial": not full}
+    soft = [sinkhorn([one], **settings)[0].exp() for one in costs]
+    truth = [torch.from_numpy(pair.truth_matrix).float() for pair in pairs]
+    expected = hamming_loss(soft, truth)
+    if loss == "cross_entropy":
+        expected = sum(F.binary_cross_entropy(p, t, reduction="sum") for p, t in zip(soft, truth, strict=True)) / 7
+    first = matcher.loss(pairs)
+    torch.testing.assert_close(first, expected, rtol=1e-3, atol=1e-3)
+    trained = trained_a_little(config, pairs, steps=20)
+    found = trained.predict(pairs)
+    assert trained.loss(pairs) < first
+    assert np.mean([np.mean(a == pair.truth) for a, pair in zip(found[:6], pairs, strict=False)]) > 0.8
+    if full:
+        assert all(np.sum(a >= 0) == min(len(p.kept1), len(p.kept2)) for a, p in zip(found, pairs, strict=True))
+    assert trained.batch_accuracy > 0.5
 
 
 def test_bbgm_max_leaves_no_keypoint_of_the_smaller_side_out(images):

@@ -90,7 +90,7 @@ def test_results_may_lie_anywhere(checkout: Path, tmp_path: Path, monkeypatch: p
         ("a b's", f"""'{checkout}/a b'"'"'s/smoke/demo_data/willow.json'"""),
     ):
         output = snakemake(checkout, *plan, results=results).stdout
-        assert f"bbgm data demo --budget smoke --dataset willow > {quoted} 2> " in output
+        assert f"bbgm data demo willow --budget smoke > {quoted} 2> " in output
     wrong = snakemake(checkout, *plan, results="~nobody_of_that_name/r")
     assert "BBGM_RESULTS is '~nobody_of_that_name/r': there is no such user" in wrong.stdout + wrong.stderr
 

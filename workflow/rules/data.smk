@@ -8,4 +8,4 @@ rule make_demo_data:
     conda:
         "../../environment.yml"
     shell:
-        "bbgm data demo --budget {wildcards.budget} --dataset {wildcards.dataset} > {output:q} 2> {log:q}"
+        "bbgm data demo {wildcards.dataset} --budget {wildcards.budget} > {output:q} 2> {log:q}"

@@ -1,0 +1,73 @@
+"""Sinkhorn normalisation in the solver's place: the ablation 'Sinkhorn' (paper, supplement 'Ablation Studies').
+
+A differentiable relaxation of the linear assignment problem on the unary costs c: the matrix P with
+
+    P_ij = exp(u_i + v_j - c_ij / tau),    sums of rows and columns = 1
+
+is found by normalising rows and columns in turn (Sinkhorn 1967). It minimises sum c P - tau H(P), so as tau -> 0 it
+tends to the cheapest assignment. Quadratic costs have no place in it: the ablation has unary costs only. Features,
+their refinement and affinities stay as they are, since the paper replaces the solver alone.
+
+What the paper leaves open, and how it is decided here (all are settings of `SinkhornConfig`):
+
+1. Graphs of different sizes: the smaller side's sums are 1, the larger side's at most 1. What a sum lacks is
+   a slack t_j = exp(v_j), as if the smaller side had dummy nodes, equal for all.
+2. Keypoints without a partner, ``partial``: rows and columns both have slacks, s_i = exp(u_i) and t_j = exp(v_j), which
+   stand for a dummy column and row of cost 0 and are not normalised themselves. The limit tau -> 0 is then the very
+   problem that the solver solves: matches that cost more than nothing are not made.
+3. epsilon: the paper raised it from 1e-8 to 1e-4, "to prevent division by zero". Here it is added to every entry of
+   exp(-c / tau), relative to the pair's largest: all that cost tau ln(1 / epsilon) more than the cheapest count alike.
+4. The normalisation is done with logarithms, so nothing overflows at small tau.
+"""
+
+import math
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+def sinkhorn(
+    costs: Sequence[Tensor], *, temperature: float, iterations: int, epsilon: float = 0.0, partial: bool = False
+) -> list[Tensor]:
+    """Doubly stochastic matrices of a batch of pairs, as logarithms; differentiable in the costs.
+
+    Args:
+        costs: c^v of each pair, (n1, n2), minimised.
+        temperature: tau, in units of the costs.
+        iterations: of one normalisation of rows and one of columns.
+        epsilon: see the module's third point; 0: none.
+        partial: any node may stay unmatched, at cost 0; False: every node of the smaller side is matched.
+
+    Returns:
+        log P (n1, n2) of each pair.
+
+    Raises:
+        ValueError: no pair, or one without nodes; a temperature that is not positive, or a negative epsilon.
+    """
+    if not costs or not all(c.numel() for c in costs):
+        raise ValueError(f"need pairs with nodes on both sides, not costs of shapes {[tuple(c.shape) for c in costs]}")
+    if not temperature > 0 or not epsilon >= 0:
+        raise ValueError(f"temperature must be positive and epsilon not negative, not {temperature} and {epsilon}")
+    sizes1, sizes2 = (torch.tensor([c.shape[k] for c in costs], device=costs[0].device) for k in (0, 1))
+    n1, n2 = int(sizes1.max()), int(sizes2.max())
+    scores = torch.stack([F.pad(-c / temperature, (0, n2 - c.shape[1], 0, n1 - c.shape[0])) for c in costs])
+    real1 = torch.arange(n1, device=scores.device) < sizes1[:, None]  # (B, n1)
+    real2 = torch.arange(n2, device=scores.device) < sizes2[:, None]
+    filling = ~(real1[:, :, None] & real2[:, None])
+    scores = scores.masked_fill(filling, -torch.inf)
+    if epsilon:
+        floor = scores.amax(dim=(1, 2), keepdim=True) + math.log(epsilon)
+        scores = torch.logaddexp(scores, floor).masked_fill(filling, -torch.inf)
+    # A slack is a further entry of a row or column: its logarithm is 0 in units of the multiplier, or -inf for none.
+    # What only fills up has one as well, so that no sum is empty.
+    larger1, larger2 = (sizes1 > sizes2)[:, None], (sizes2 > sizes1)[:, None]
+    slack1 = (~real1 | larger1 | partial).to(scores).log()
+    slack2 = (~real2 | larger2 | partial).to(scores).log()
+    u, v = torch.zeros_like(slack1), torch.zeros_like(slack2)
+    for _ in range(iterations):
+        u = -torch.cat([scores + v[:, None], slack1[:, :, None]], dim=2).logsumexp(dim=2)
+        v = -torch.cat([scores + u[:, :, None], slack2[:, None]], dim=1).logsumexp(dim=1)
+    log_p = scores + u[:, :, None] + v[:, None]
+    return [one[:rows, :columns] for one, rows, columns in zip(log_p, sizes1.tolist(), sizes2.tolist(), strict=True)]
