@@ -75,6 +75,14 @@ $(SPLINE): $(PACKAGES)
 	@if ls "$(WHEELS)"/torch_spline_conv-$(SPLINE_VERSION)-*.whl >/dev/null 2>&1; then \
 	  pip install --quiet --disable-pip-version-check --no-deps "$(WHEELS)"/torch_spline_conv-$(SPLINE_VERSION)-*.whl; touch $@; fi
 
+# An independent benchmark that the scores are compared with; no wheel for every platform.
+PYGMTOOLS_VERSION := 0.6.0
+PYGMTOOLS := .venv/.pygmtools-$(PYGMTOOLS_VERSION)
+$(PYGMTOOLS): $(PACKAGES)
+	@pip install --quiet --disable-pip-version-check --only-binary pygmtools --constraint requirements.txt \
+	  pygmtools==$(PYGMTOOLS_VERSION) && touch $@ \
+	  || echo "== pygmtools could not be installed: the comparison with its benchmark will be skipped"
+
 # Header of the solver's C++ unit tests, a package of the system: installed where that is allowed.
 .PHONY: doctest
 doctest:
@@ -83,7 +91,7 @@ doctest:
 	       && { apt-get update -qq && apt-get install -qq -y doctest-dev; } >/dev/null 2>&1; } \
 	  || echo "== doctest is missing (apt-get install doctest-dev): the C++ unit tests will be skipped"
 
-test: setup $(SPLINE) doctest ## set up, then run every test
+test: setup $(SPLINE) $(PYGMTOOLS) doctest ## set up, then run every test
 	@echo "== Style and types"
 	@ruff check .
 	@ruff format --check .

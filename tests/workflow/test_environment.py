@@ -4,6 +4,7 @@ import re
 import tomllib
 from pathlib import Path
 
+import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -12,6 +13,9 @@ CONDA_NAMES = {"pytorch": "torch"}
 """conda-forge's name of a package where it differs from the one in requirements.txt."""
 CONDA_ONLY = {"python", "pip", "setuptools", "cxx-compiler", "doctest"}
 """What requirements.txt cannot name: interpreter, compiler, a C++ header."""
+
+REFERENCES = {"torch-spline-conv": "SPLINE_VERSION", "pygmtools": "PYGMTOOLS_VERSION"}
+"""What only tests compare with, and the Makefile's variable of its version; installed where that is possible."""
 
 
 def pinned(lines: list[str]) -> dict[str, str]:
@@ -39,10 +43,11 @@ def project_table(project: Path) -> dict[str, object]:
     return tomllib.loads((project / "pyproject.toml").read_text())["project"]  # type: ignore[no-any-return]
 
 
-def test_conda_environment_is_requirements_and_the_parity_reference(project: Path) -> None:
-    parity = conda(project)
-    assert parity.pop("torch-spline-conv")
-    assert parity == requirements(project)
+def test_conda_environment_is_requirements_and_the_references_of_tests(project: Path) -> None:
+    everything = conda(project)
+    for reference in REFERENCES:
+        assert everything.pop(reference)
+    assert everything == requirements(project)
 
 
 def test_pins_satisfy_the_declared_bounds(project: Path) -> None:
@@ -55,10 +60,11 @@ def test_pins_satisfy_the_declared_bounds(project: Path) -> None:
             assert pins[canonicalize_name(requirement.name)] in requirement.specifier, line
 
 
-def test_makefile_builds_the_listed_parity_reference(project: Path) -> None:
-    version = re.search(r"^SPLINE_VERSION := (\S+)$", (project / "Makefile").read_text(), re.MULTILINE)
+@pytest.mark.parametrize(("name", "variable"), REFERENCES.items())
+def test_makefile_installs_the_listed_references(project: Path, name: str, variable: str) -> None:
+    version = re.search(rf"^{variable} := (\S+)$", (project / "Makefile").read_text(), re.MULTILINE)
     assert version
-    assert version[1] == conda(project)["torch-spline-conv"]
+    assert version[1] == conda(project)[name]
 
 
 def test_citation_and_package_name_one_version(project: Path) -> None:
