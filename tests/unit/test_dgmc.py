@@ -15,6 +15,7 @@ from bbgm.features import compute_features
 from bbgm.graph import delaunay_graph, pseudo_coordinates
 from bbgm.network import make_matcher
 from bbgm.peers.dgmc import DGMC
+from bbgm.train import evaluate_run, run
 
 SMALL = {"channels": 24, "consensus_channels": 12, "steps": 3}
 
@@ -257,3 +258,22 @@ def test_it_learns_what_chance_cannot():
     assert np.mean(losses[-3:]) < 0.8 * losses[0]
     evaluation = evaluate(matcher, dataset, config.protocol)
     assert evaluation.mean["accuracy"] > 0.3
+
+
+def test_a_run_of_it_is_reproducible_and_scores_as_its_authors_do(tmp_path):
+    """Dropout and indicators included; several source keypoints may share a target in predictions.npz."""
+    optimiser = {"epochs": 1, "iterations_per_epoch": 2}
+    config = load_run("dgmc", "smoke", 0, protocol={"test_pairs_per_class": 4}, optimiser=optimiser)
+    one, other = (run(config, tmp_path / name) for name in ("one", "other"))
+    assert one.metrics["per_class"] == other.metrics["per_class"]
+    assert one.history.loss.tolist() == other.history.loss.tolist()
+    assert any(len(np.unique(item.assignment)) < len(item.assignment) for item in one.predictions)
+    assert evaluate_run(one).per_class == one.metrics["per_class"]
+
+
+def test_pretraining_is_of_the_same_network():
+    for budget in ("smoke", "demo", "paper"):
+        alone, pretrained = (load_run(name, budget, 0) for name in ("dgmc", "dgmc_pt_wt"))
+        assert pretrained.parent.run.dgmc == alone.dgmc == load_run("dgmc_pt", budget, 0).dgmc
+        assert pretrained.optimiser == alone.optimiser
+        assert pretrained.parent.run.data.exclude_willow == "images_of_2007"
