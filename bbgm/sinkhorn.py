@@ -15,8 +15,9 @@ What the paper leaves open, and how it is decided here (all are settings of `Sin
 2. Keypoints without a partner, ``partial``: rows and columns both have slacks, s_i = exp(u_i) and t_j = exp(v_j), which
    stand for a dummy column and row of cost 0 and are not normalised themselves. The limit tau -> 0 is then the very
    problem that the solver solves: matches that cost more than nothing are not made.
-3. epsilon: the paper raised it from 1e-8 to 1e-4, "to prevent division by zero". Here it is added to every entry of
-   exp(-c / tau), relative to the pair's largest: all that cost tau ln(1 / epsilon) more than the cheapest count alike.
+3. epsilon, "intended to prevent division by zero", which the paper raised from 1e-8 to 1e-4: here it is added to every
+   entry of exp(-c / tau), relative to the pair's largest. What costs tau ln(1 / epsilon) more than the cheapest, or even
+   more, then counts alike and gets no gradient. There is no division to protect: the larger value has no advantage.
 4. The normalisation is done with logarithms, so nothing overflows at small tau.
 """
 

@@ -194,6 +194,11 @@ def fit(
             pairs = sample_training_batch(dataset, config.protocol, config.seed, epoch, iteration, settings.batch_size)
             optimiser.zero_grad()
             loss = matcher.loss(pairs)
+            if not torch.isfinite(loss):
+                raise ValueError(
+                    f"the loss is {loss.item()} at epoch {epoch + 1}, iteration {iteration + 1}: the network has "
+                    "diverged; lower optimiser.learning_rate"
+                )
             torch.autograd.backward(loss)
             optimiser.step()
             history.append(

@@ -251,3 +251,11 @@ def test_killed_at_arbitrary_moments(config: RunConfig, reference: RunRecord, tm
     subprocess.run(command, check=True, timeout=300)
     assert results_of(tmp_path) == results_of(reference.folder)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(FILES)
+
+
+@pytest.mark.parametrize("method", ["dgmc", "sinkhorn"])
+def test_a_network_that_diverges_is_named(tmp_path: Path, method: str) -> None:
+    """Without a solver, which refuses such costs, the loss gives it away."""
+    config = load_run(method, "smoke", 0, protocol=SMALL, optimiser={"learning_rate": 1e30})
+    with pytest.raises(ValueError, match=r"loss is nan at epoch 1, iteration \d+: .* lower optimiser\.learning_rate"):
+        _fit(config, tmp_path)
