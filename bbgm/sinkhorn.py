@@ -16,8 +16,8 @@ What the paper leaves open, and how it is decided here (all are settings of `Sin
    stand for a dummy column and row of cost 0 and are not normalised themselves. The limit tau -> 0 is then the very
    problem that the solver solves: matches that cost more than nothing are not made.
 3. epsilon, "intended to prevent division by zero", which the paper raised from 1e-8 to 1e-4: here it is added to every
-   entry of exp(-c / tau), relative to the pair's largest. What costs tau ln(1 / epsilon) more than the cheapest, or even
-   more, then counts alike and gets no gradient. There is no division to protect: the larger value has no advantage.
+   entry of exp(-c / tau), relative to the pair's largest. What costs tau ln(1 / epsilon) or more above the cheapest
+   then counts alike and gets no gradient. There is no division to protect: the larger value has no advantage.
 4. The normalisation is done with logarithms, so nothing overflows at small tau.
 """
 
