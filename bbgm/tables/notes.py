@@ -1,16 +1,15 @@
 """The notes of a table: how its numbers were made, how that differs from the paper's budget, what to keep in mind."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import pandas as pd
 
 from bbgm.config import RunConfig, load_run
 from bbgm.results import RunRecord
 from bbgm.tables.lines import Line
+from bbgm.tables.runs import flatten
 from bbgm.tables.specs import TableSpec
 
-MAX_DIFFERENCES = 16
 _NOT_COMPARED = ("budget", "seed", "threads", "title", "method", "setting", "data.demo", "parent.")
 
 
@@ -35,7 +34,7 @@ def make_notes(
     for group in groups:
         training.setdefault(describe_training(group[0].config), []).append(_title(spec, group[0].config))
     notes = [f"{' and '.join(dict.fromkeys(titles))}: {text}." for text, titles in training.items()]
-    notes += _paper_differences(spec, groups)
+    notes += _describe_differences(spec, groups)
     n_pairs = config.protocol.test_pairs_per_class or "all that the data set lists of"
     notes.append(
         "n: runs with different seeds; ±: their standard deviation (ddof=1); pairs: those that one run is tested on "
@@ -73,7 +72,7 @@ def describe_training(config: RunConfig) -> str:
     if optimiser.epochs == 0:
         return f"not trained on {config.data.dataset}{start or f' ({backbone})'}"
     iterations = optimiser.epochs * optimiser.iterations_per_epoch
-    return f"{iterations} iterations of {optimiser.batch_size} pairs, {backbone}{start}"
+    return f"{iterations} iteration{'s' if iterations > 1 else ''} of {optimiser.batch_size} pairs, {backbone}{start}"
 
 
 def _title(spec: TableSpec, config: RunConfig) -> str:
@@ -94,46 +93,35 @@ def _missing(spec: TableSpec, lines: Sequence[Line], printed: pd.DataFrame) -> l
     ]
 
 
-def _paper_differences(spec: TableSpec, groups: Sequence[Sequence[RunRecord]]) -> list[str]:
-    """What each method's configuration has otherwise than at the budget ``paper``."""
-    found: dict[str, list[str]] = {}
-    for group in groups:
-        config = group[0].config
-        if config.budget == "paper":
-            continue
-        text = "; ".join(paper_differences(config))
-        found.setdefault(text, []).append(_title(spec, config))
-    return [
-        f"Other than at the paper's budget ({' and '.join(dict.fromkeys(titles))}): {text}."
-        for text, titles in found.items()
-        if text
-    ]
+def _describe_differences(spec: TableSpec, groups: Sequence[Sequence[RunRecord]]) -> list[str]:
+    """What is not as at the budget ``paper``: first what all methods share, then what a method has besides."""
+    found = [(_title(spec, group[0].config), paper_differences(group[0].config)) for group in groups]
+    shared = [text for text in found[0][1] if all(text in texts for _, texts in found)]
+    notes = [f"Not as at the paper's budget (its value in brackets): {'; '.join(shared)}."] if shared else []
+    own: dict[str, list[str]] = {}
+    for title, texts in found:
+        if rest := [text for text in texts if text not in shared]:
+            own.setdefault("; ".join(rest), []).append(title)
+    also = "also " if shared else "not as at the paper's budget "
+    return notes + [f"{' and '.join(dict.fromkeys(titles))}: {also}{text}." for text, titles in own.items()]
 
 
 def paper_differences(config: RunConfig) -> list[str]:
     """Settings of a run that are not those of the same experiment at the budget ``paper``, as ``key value (paper's)``.
 
-    Empty for an experiment without a file in ``config/experiments``.
+    None at that budget itself, and for an experiment without a file in ``config/experiments``.
     """
     dataset, name = config.data.dataset, config.protocol.filter
     try:
         paper = load_run(config.method, "paper", config.seed, dataset=dataset, filter=name)
     except ValueError:
         return []
-    ours, theirs = (_flat(one.model_dump(mode="json", by_alias=True)) for one in (config, paper))
+    ours, theirs = (flatten(one.model_dump(mode="json", by_alias=True)) for one in (config, paper))
     keys = [key for key in ours if ours[key] != theirs.get(key) and not key.startswith(_NOT_COMPARED)]
-    shown = [f"{key} {_plain(ours[key])} ({_plain(theirs.get(key))})" for key in keys[:MAX_DIFFERENCES]]
-    return shown + ([f"and {len(keys) - len(shown)} more"] if len(keys) > len(shown) else [])
+    return [f"{key} {_plain(ours[key])} ({_plain(theirs.get(key))})" for key in keys]
 
 
 def _plain(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "none" if value is None or value == [] else str(value)
-
-
-def _flat(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in content.items():
-        flat.update(_flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {prefix + key: value})
-    return flat

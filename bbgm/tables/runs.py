@@ -82,7 +82,7 @@ def _protocol(run: RunRecord) -> dict[str, Any]:
 
 
 def _difference(verb: str, run1: RunRecord, config1: dict[str, Any], run2: RunRecord, config2: dict[str, Any]) -> str:
-    flat1, flat2 = _flatten(config1), _flatten(config2)
+    flat1, flat2 = flatten(config1), flatten(config2)
     keys = [key for key in flat1 if flat1[key] != flat2.get(key)]
     shown = "; ".join(f"{key} is {flat1[key]!r} and {flat2.get(key)!r}" for key in keys[:3])
     more = f"; and {len(keys) - 3} more" if len(keys) > 3 else ""
@@ -92,8 +92,9 @@ def _difference(verb: str, run1: RunRecord, config1: dict[str, Any], run2: RunRe
     )
 
 
-def _flatten(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def flatten(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested mappings as one, keys joined by dots."""
     flat: dict[str, Any] = {}
     for key, value in content.items():
-        flat.update(_flatten(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {prefix + key: value})
+        flat.update(flatten(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {prefix + key: value})
     return flat
