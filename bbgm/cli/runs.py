@@ -114,9 +114,10 @@ def _match(options: argparse.Namespace) -> None:
 
 
 def _table(options: argparse.Namespace) -> None:
-    from bbgm.tables import make_table, write_table
+    from bbgm.tables import describe_comparisons, make_table, write_table
 
     table = make_table(options.table, options.budget)
     print(table)
+    print(*describe_comparisons(table), sep="\n")
     for path in write_table(table):
         print(path)

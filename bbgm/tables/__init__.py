@@ -6,9 +6,18 @@ its rows are real. A further table is one :class:`TableSpec` in ``specs.py``.
 """
 
 from bbgm.tables.build import make_table, write_table
-from bbgm.tables.compare import compare_methods
+from bbgm.tables.compare import compare_methods, describe_comparisons
 from bbgm.tables.reading import read_table
 from bbgm.tables.render import Table
 from bbgm.tables.specs import SPECS, TableSpec
 
-__all__ = ["SPECS", "Table", "TableSpec", "compare_methods", "make_table", "read_table", "write_table"]
+__all__ = [
+    "SPECS",
+    "Table",
+    "TableSpec",
+    "compare_methods",
+    "describe_comparisons",
+    "make_table",
+    "read_table",
+    "write_table",
+]

@@ -119,6 +119,19 @@ def best_rows(
     return best
 
 
+def describe_comparisons(table: Table) -> list[str]:
+    """Every comparison of a table in its summary column, one line each."""
+    rows = table.comparisons
+    lines = []
+    for row in rows[rows["column"] == table.columns[-1]].itertuples() if len(rows) else ():
+        runs = f"; other runs {row.runs_low:+.1f} to {row.runs_high:+.1f}" if np.isfinite(row.runs_low) else ""
+        lines.append(
+            f"{row.method} minus {row.baseline} ({row.setting.replace(';', ', ')}): {row.difference:+.1f} points; "
+            f"other test pairs {row.pairs_low:+.1f} to {row.pairs_high:+.1f}{runs} (95 %): {row.verdict}"
+        )
+    return lines
+
+
 def compare_methods(table: Table, method: str, baseline: str, setting: str | None = None) -> pd.DataFrame:
     """How far one row of a table is above another, and whether that is real: a line a column.
 
