@@ -12,12 +12,13 @@ from bbgm.checkpoint import KEEP
 from bbgm.config import RunConfig, list_runs
 from bbgm.data import rendering
 from bbgm.data.crops import FRAME
+from bbgm.data.folder import FILE, read_objects
 from bbgm.data.registry import find
 from bbgm.data.spair import CLASSES as SPAIR_CLASSES
 from bbgm.data.voc_split import CLASSES as VOC_CLASSES
 from bbgm.data.willow import KEYPOINT_NAMES
 from bbgm.network import make_matcher
-from bbgm.paths import weights_root
+from bbgm.paths import folder_root, weights_root
 from bbgm.throughput import DEVICES, Measurement, measurement_for, read_measurements
 
 CLASSES = {"voc": len(VOC_CLASSES), "willow": len(KEYPOINT_NAMES), "spair": len(SPAIR_CLASSES)}
@@ -106,7 +107,7 @@ class Plan:
 def make_plan(
     budget: str, content: Mapping[str, Any] | None = None, measurements: list[Measurement] | None = None
 ) -> Plan:
-    """The plan of a budget. No data are read and nothing is written.
+    """The plan of a budget. No images are read and nothing is written.
 
     Args:
         budget: name of a file in ``config/budgets``.
@@ -164,9 +165,12 @@ def _group(runs: list[RunConfig], known: list[Measurement]) -> Group:
 
 
 def count_classes(run: RunConfig) -> int:
-    """Number of classes that a run uses."""
+    """Number of classes that a run uses; 0 for a folder of one's own that is not there."""
     if run.data.classes:
         return len(run.data.classes)
+    if run.data.dataset == "folder":
+        root = folder_root(run.data.root)
+        return len({item.cls for item in read_objects(root) if item.keypoints}) if (root / FILE).is_file() else 0
     if run.data.source == "demo":
         return len(rendering.CLASSES)
     return CLASSES[run.data.dataset] - (2 if run.data.exclude_willow == "classes" else 0)
@@ -235,6 +239,8 @@ def _missing(runs: list[RunConfig]) -> list[str]:
         place = item.locate(item.folder())
         if not place.exists():
             lines.append(f"{item.title} in {place}: bbgm data download {item.name}")
+    own = {folder_root(run.data.root) / FILE for run in runs if run.data.dataset == "folder"}
+    lines += [f"{file}: the annotations of one's own images" for file in sorted(own) if not file.is_file()]
     for backbone, weights in sorted({(run.network.backbone, run.network.weights) for run in runs}):
         if weights == "imagenet":
             places = [find(backbone).locate(weights_root()), _cached(find(backbone).archive)]

@@ -200,3 +200,18 @@ def test_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert "bbgm_pretrain" in text
     assert main(["plan", "--budget", "huge"]) == 2
     assert "'huge' is not one of" in capsys.readouterr().err
+
+
+def test_a_folder_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its classes are those in its annotations; without them the plan says where they should be."""
+    monkeypatch.setenv("BBGM_DATA", str(tmp_path))
+    own = {"dataset": "folder", "source": "original", "root": "rabbits"}
+    monkeypatch.setattr("bbgm.plan.list_runs", lambda budget, _content: [load_run("bbgm", budget, 0, data=own)])
+    (missing,) = make_plan("demo", measurements=[]).missing
+    assert missing == f"{tmp_path / 'rabbits' / 'keypoints.json'}: the annotations of one's own images"
+    (tmp_path / "rabbits").mkdir()
+    objects = [{"file": "a.jpg", "class": cls, "keypoints": {"nose": [1, 1]}} for cls in ("hare", "rabbit", "hare")]
+    (tmp_path / "rabbits" / "keypoints.json").write_text(json.dumps({"images": objects}))
+    plan = make_plan("demo", measurements=[])
+    assert plan.missing == ()
+    assert plan.groups[0].test_pairs == 2 * load_run("bbgm", "demo", 0).protocol.test_pairs_per_class
