@@ -119,15 +119,20 @@ def best_rows(
     return best
 
 
+def signed(points: float) -> str:
+    """A difference as text, ``+1.0``; never ``-0.0``."""
+    return f"{round(points, 1) + 0.0:+.1f}"
+
+
 def describe_comparisons(table: Table) -> list[str]:
     """Every comparison of a table in its summary column, one line each."""
     rows = table.comparisons
     lines = []
     for row in rows[rows["column"] == table.columns[-1]].itertuples() if len(rows) else ():
-        runs = f"; other runs {row.runs_low:+.1f} to {row.runs_high:+.1f}" if np.isfinite(row.runs_low) else ""
+        runs = f"; other runs {signed(row.runs_low)} to {signed(row.runs_high)}" if np.isfinite(row.runs_low) else ""
         lines.append(
-            f"{row.method} minus {row.baseline} ({row.setting.replace(';', ', ')}): {row.difference:+.1f} points; "
-            f"other test pairs {row.pairs_low:+.1f} to {row.pairs_high:+.1f}{runs} (95 %): {row.verdict}"
+            f"{row.method} minus {row.baseline} ({row.setting.replace(';', ', ')}): {signed(row.difference)} points; "
+            f"other test pairs {signed(row.pairs_low)} to {signed(row.pairs_high)}{runs} (95 %): {row.verdict}"
         )
     return lines
 

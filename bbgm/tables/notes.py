@@ -31,10 +31,11 @@ def make_notes(
     config = groups[0][0].config
     demo = config.data.source == "demo"
     training: dict[str, list[str]] = {}
-    for group in groups:
-        training.setdefault(describe_training(group[0].config), []).append(_title(spec, group[0].config))
-    notes = [f"{' and '.join(dict.fromkeys(titles))}: {text}." for text, titles in training.items()]
-    notes += _describe_differences(spec, groups)
+    names = _names(spec, [group[0].config for group in groups])
+    for name, group in zip(names, groups, strict=True):
+        training.setdefault(describe_training(group[0].config), []).append(name)
+    notes = [f"{' and '.join(same)}: {text}." for text, same in training.items()]
+    notes += _describe_differences(names, [group[0].config for group in groups])
     n_pairs = config.protocol.test_pairs_per_class or "all that the data set lists of"
     notes.append(
         "n: runs with different seeds; ±: their standard deviation (ddof=1); pairs: those that one run is tested on "
@@ -75,8 +76,14 @@ def describe_training(config: RunConfig) -> str:
     return f"{iterations} iteration{'s' if iterations > 1 else ''} of {optimiser.batch_size} pairs, {backbone}{start}"
 
 
-def _title(spec: TableSpec, config: RunConfig) -> str:
-    return spec.titles.get(config.title, config.title)
+def _names(spec: TableSpec, configs: Sequence[RunConfig]) -> list[str]:
+    """What the table calls each method; with its setting where another has the same title."""
+    titles = [spec.titles.get(config.title, config.title) for config in configs]
+    settings = [spec.rows[0].setting.format(protocol=config.protocol, setting=config.setting) for config in configs]
+    return [
+        f"{title} ({setting.replace(';', ', ')})" if titles.count(title) > 1 else title
+        for title, setting in zip(titles, settings, strict=True)
+    ]
 
 
 def _missing(spec: TableSpec, lines: Sequence[Line], printed: pd.DataFrame) -> list[str]:
@@ -93,17 +100,17 @@ def _missing(spec: TableSpec, lines: Sequence[Line], printed: pd.DataFrame) -> l
     ]
 
 
-def _describe_differences(spec: TableSpec, groups: Sequence[Sequence[RunRecord]]) -> list[str]:
+def _describe_differences(names: Sequence[str], configs: Sequence[RunConfig]) -> list[str]:
     """What is not as at the budget ``paper``: first what all methods share, then what a method has besides."""
-    found = [(_title(spec, group[0].config), paper_differences(group[0].config)) for group in groups]
-    shared = [text for text in found[0][1] if all(text in texts for _, texts in found)]
+    found = [paper_differences(config) for config in configs]
+    shared = [text for text in found[0] if all(text in texts for texts in found)]
     notes = [f"Not as at the paper's budget (its value in brackets): {'; '.join(shared)}."] if shared else []
     own: dict[str, list[str]] = {}
-    for title, texts in found:
+    for name, texts in zip(names, found, strict=True):
         if rest := [text for text in texts if text not in shared]:
-            own.setdefault("; ".join(rest), []).append(title)
+            own.setdefault("; ".join(rest), []).append(name)
     also = "also " if shared else "not as at the paper's budget "
-    return notes + [f"{' and '.join(dict.fromkeys(titles))}: {also}{text}." for text, titles in own.items()]
+    return notes + [f"{' and '.join(same)}: {also}{text}." for text, same in own.items()]
 
 
 def paper_differences(config: RunConfig) -> list[str]:

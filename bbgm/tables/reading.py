@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from bbgm.tables.compare import compare_methods
+from bbgm.tables.compare import compare_methods, signed
 from bbgm.tables.render import Table
 from bbgm.tables.specs import SPECS
 
@@ -67,9 +67,9 @@ def _against(table: Table, method: str, baseline: str, setting: str | None, mean
     if row["setting"].item() != own:
         return [f"{text}, which was trained otherwise."]
     line = compare_methods(table, method, baseline, own).loc[summary]
-    text += f"; with other test pairs {line['pairs_low']:+.1f} to {line['pairs_high']:+.1f}"
+    text += f"; with other test pairs {signed(line['pairs_low'])} to {signed(line['pairs_high'])}"
     if pd.notna(line["runs_low"]):
-        text += f", with other runs {line['runs_low']:+.1f} to {line['runs_high']:+.1f} (95 %)"
+        text += f", with other runs {signed(line['runs_low'])} to {signed(line['runs_high'])} (95 %)"
     verdict = str(line["verdict"])
     if verdict.startswith("open"):
         text += f": whether there is a difference stays open ({verdict.removeprefix('open: ')})"

@@ -108,6 +108,7 @@ class Table:
     def to_html(self) -> str:
         """For a notebook: title above, notes below, the published rows dimmed; no colours, so it fits any theme."""
         lines = [
+            '<div style="overflow-x: auto">',
             '<table style="border-collapse: collapse; font-variant-numeric: tabular-nums">',
             f'<caption style="caption-side: top; text-align: left; font-weight: bold">{escape(self.title)}</caption>',
             "<thead><tr>"
@@ -116,7 +117,8 @@ class Table:
             "<tbody>",
         ]
         for row in self.shown_rows():
-            style = "border-top: 1px solid" if row.first else "opacity: 0.65"
+            styles = ("border-top: 1px solid" * row.first, "opacity: 0.65" * (row.cells[2] != "obtained"))
+            style = "; ".join(filter(None, styles))
             cells = zip(row.cells, row.bold, strict=True)
             lines.append(
                 f'<tr style="{style}">'
@@ -124,7 +126,7 @@ class Table:
                 + "</tr>"
             )
         notes = "<br>".join(escape(note) for note in self.notes)
-        return "\n".join([*lines, "</tbody>", "</table>", f'<p style="font-size: 85%">{notes}</p>'])
+        return "\n".join([*lines, "</tbody>", "</table>", "</div>", f'<p style="font-size: 85%">{notes}</p>'])
 
     def _repr_html_(self) -> str:
         return self.to_html()
@@ -145,4 +147,5 @@ def _cell(value: float, deviation: float | None, signed: bool) -> str:
 
 def _tag(tag: str, cell: str, text: bool, bold: bool) -> str:
     content = f"<b>{escape(cell)}</b>" if bold else escape(cell)
-    return f'<{tag} style="text-align: {"left" if text else "right"}">{content}</{tag}>'
+    align = "left" if text else "right"
+    return f'<{tag} style="text-align: {align}; white-space: nowrap; padding: 0.1em 0.5em">{content}</{tag}>'

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import ttest_ind, ttest_rel
 
 from bbgm.tables import compare_methods, describe_comparisons, make_table
-from bbgm.tables.compare import pairs_interval, runs_interval, verdict
+from bbgm.tables.compare import pairs_interval, runs_interval, signed, verdict
 
 AddRun = Callable[..., Path]
 CLASSES = ("Car", "Duck", "Face")
@@ -101,6 +101,11 @@ def test_the_same_predictions_under_two_names_are_equal(tmp_path: Path, add_run:
     frame = compare_methods(make_table("Willow", "willow", tmp_path), "mine", "copy")
     assert set(frame["verdict"]) == {"equal"}
     assert (frame[["difference", "pairs_low", "pairs_high", "runs_low", "runs_high"]] == 0).all(axis=None)
+
+
+@pytest.mark.parametrize(("points", "text"), [(-0.04, "+0.0"), (0.0, "+0.0"), (-0.06, "-0.1"), (1.25, "+1.2")])
+def test_signs(points: float, text: str) -> None:
+    assert signed(points) == text
 
 
 def test_rows_that_are_not_compared_are_named(tmp_path: Path, add_run: AddRun) -> None:

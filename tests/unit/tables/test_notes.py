@@ -41,3 +41,11 @@ def test_shared_differences_are_printed_once(tmp_path: Path, add_run: AddRun) ->
     shared = next(note for note in notes if note.startswith("Not as at the paper's budget"))
     assert "BB-GM" not in shared
     assert "Unary Costs: also network.quadratic yes (no)." in notes
+
+
+def test_methods_of_one_title_are_told_apart(tmp_path: Path, add_run: AddRun) -> None:
+    add_run({"Car": 0.9})
+    add_run({"Car": 0.8}, method="bbgm_pt", setting="Pt=yes;Wt=no", optimiser={"epochs": 0})
+    notes = make_table("Willow", "willow", tmp_path).notes
+    assert "BB-GM (Pt=yes, Wt=no): not trained on willow (vgg16_bn backbone)." in notes
+    assert "BB-GM (Pt=no, Wt=yes): 200 iterations of 8 pairs, vgg16_bn backbone." in notes
