@@ -35,6 +35,10 @@ def describe_usable(name: str) -> tuple[list[str], list[str]]:
         images = sum(len(one.images) for one in pairs)
         count = f"{sum(map(len, pairs))} pairs of {images} images" if dataset.listed else f"{images} objects"
         lines.append(f"  {subset:<9} {count} in {len(pairs)} classes; left out: {dataset.dropped.summary(subset)}")
+        if few := [cls for cls, one in zip(dataset.classes, pairs, strict=True) if not len(one)]:
+            lines.append(
+                f"  no pair   in the {subset} part of {', '.join(few)}: runs must leave it out by data.classes"
+            )
     return lines, []
 
 

@@ -327,6 +327,7 @@ def test_class_with_too_few_usable_images(tree: Tree) -> None:
         ValueError, match=r"class cat of voc has no pair in its test part, .* are 1 \(left out: 1 occluded\)"
     ):
         open_dataset(voc(), ProtocolConfig())
+    assert "  no pair   in the test part of cat: runs must leave it out by data.classes\n" in data_status().text
     for k in (3, 4):
         tree.image(f"2008_00000{k}", [{}])
         (tree.root / "annotations" / "cat" / f"2008_00000{k}_1.xml").write_text(
