@@ -1,5 +1,6 @@
 """A table as a figure: what the runs obtained beside what the paper printed, class by class."""
 
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
+TITLE = 64  # letters in a line
 MARKERS = "osD^v<>"
 """Seven, so that with the eight colours of the style no two of 56 rows look the same."""
 LANE, GAP = 0.062, 0.05
@@ -61,7 +63,8 @@ def plot_table_comparison(table: Table, *, width: float = WIDTH) -> "Figure":
     ax.set_ylim(len(columns) - 0.5, -0.5)
     ax.set_xlim(right=min(ax.get_xlim()[1], 102))
     ax.set_xlabel("F1 score (%)" if "F1" in spec.title else "accuracy (%)")
-    ax.set_title(table.title.replace(", budget", "\nbudget"))  # two lines: the title is wider than a column of print
+    title, _, budget = table.title.rpartition(", budget ")
+    ax.set_title(f"{fill(title, TITLE)}\nbudget {budget}")
     ax.grid(axis="x")
     ax.tick_params(axis="y", length=0)
     figure.legend(handles=marks, loc="outside lower center", ncols=2)

@@ -73,6 +73,14 @@ NOTEBOOKS = {
     "03_architecture": runs_where("willow", "intersection", "bbgm"),
     "08_willow": tables_of("Willow"),
 }
+OF_TABLES = {
+    "05_keypoint_filtering": {"PascalVOCSampling"},
+    "06_pascal_voc": {"PascalVOCBig"},
+    "07_unfiltered": {"PascalVOCunfiltered"},
+    "09_spair": {"Spair", "Spair-classes"},
+    "10_ablations": {"PascalVOCAblation"},
+}
+NOTEBOOKS |= {name: tables_of(*tables) for name, tables in OF_TABLES.items() if tables.issubset(TABLES)}
 
 
 wildcard_constraints:
