@@ -37,6 +37,7 @@ rule tables:
     input:
         rules.runs.input,
         tables_of(),
+        expand(f"{OUT}/provenance.csv", budget=BUDGET),
 
 
 rule figures:

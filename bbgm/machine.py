@@ -3,10 +3,13 @@
 import os
 import platform
 import resource
+import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+from bbgm.paths import project_root
 
 PACKAGES = ("bbgm", "bbgm-solver", "torch", "torchvision", "numpy", "scipy")
 
@@ -20,6 +23,18 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             found[name] = "not installed"
     return found
+
+
+def commit() -> str:
+    """Commit of the checkout, followed by "+" where tracked files have changed since; "unknown" where there is none."""
+    try:
+        folder = str(project_root())
+        git = ["git", "-C", folder]
+        head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+        changed = subprocess.run([*git, "diff", "--quiet", "HEAD"], capture_output=True, check=False).returncode
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return head[:12] + ("+" if changed else "")
 
 
 def device() -> str:

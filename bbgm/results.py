@@ -42,7 +42,7 @@ FILES = (
     "metrics.json",
 )
 OPTIMISER = "optimiser.pt"
-VOLATILE = ("throughput", "peak_memory_mib")
+VOLATILE = ("throughput", "peak_memory_mib", "provenance")
 """Keys of metrics.json that differ between two runs of the same configuration on the same machine."""
 NEEDED = {"config_hash", "n_pairs", "per_class", "mean"}
 """Keys of metrics.json without which it is none."""

@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -254,6 +255,7 @@ def _summary(
         "peak_memory_mib": machine.peak_memory_mib(),
         "versions": machine.versions(),
         "hardware": machine.hardware(device),
+        "provenance": {"commit": machine.commit(), "finished": datetime.now(UTC).isoformat(timespec="seconds")},
         "config_hash": config.hash(),
     }
 

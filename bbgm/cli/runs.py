@@ -1,4 +1,4 @@
-"""``bbgm train | evaluate | match | table``: runs and what is made of them."""
+"""``bbgm train | evaluate | match | table | provenance``: runs and what is made of them."""
 
 import argparse
 import json
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
-    """Add ``train``, ``evaluate``, ``match`` and ``table``."""
+    """Add ``train``, ``evaluate``, ``match``, ``table`` and ``provenance``."""
     train = commands.add_parser(
         "train", help="train and evaluate one run, after its parent (resumes a killed one, reads a finished one)"
     )
@@ -39,6 +39,13 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     table.add_argument("table", metavar="TABLE", help="the paper's label, e.g. PascalVOCBig or Willow")
     table.add_argument("--budget", default="demo", help="which runs (default %(default)s)")
     table.set_defaults(command=_table)
+
+    provenance = commands.add_parser(
+        "provenance", help="print, as CSV, when, where and how the finished runs were made"
+    )
+    provenance.add_argument("--budget", default="demo", help="which runs (default %(default)s)")
+    provenance.add_argument("--table", help="only those that this table shows")
+    provenance.set_defaults(command=_provenance)
 
 
 def _positive(text: str) -> int:
@@ -121,3 +128,9 @@ def _table(options: argparse.Namespace) -> None:
     print(*describe_comparisons(table), sep="\n")
     for path in write_table(table):
         print(path)
+
+
+def _provenance(options: argparse.Namespace) -> None:
+    from bbgm.tables.provenance import list_provenance
+
+    print(list_provenance(options.budget, options.table).to_csv(index=False), end="")

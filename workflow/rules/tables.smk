@@ -2,6 +2,7 @@ rule build_table:
     input:
         runs_of_table,
         published=published_of_table,
+        provenance=f"{OUT}/tables/{{table}}.runs.csv",
     output:
         csv=report(
             f"{OUT}/tables/{{table}}.csv",
@@ -17,3 +18,35 @@ rule build_table:
         "../../environment.yml"
     shell:
         "bbgm table {wildcards.table} --budget {wildcards.budget} > {log:q} 2>&1"
+
+
+# How each run of a table was made; stands in the report below the table.
+rule list_provenance_of_table:
+    input:
+        runs_of_table,
+    output:
+        f"{OUT}/tables/{{table}}.runs.csv",
+    log:
+        f"{LOGS}/list_provenance_of_table/{{table}}.log",
+    conda:
+        "../../environment.yml"
+    shell:
+        "bbgm provenance --budget {wildcards.budget} --table {wildcards.table} > {output:q} 2> {log:q}"
+
+
+rule list_provenance:
+    input:
+        list(map(notebook_of, RUNS)),
+    output:
+        report(
+            f"{OUT}/provenance.csv",
+            caption="../report/provenance.rst",
+            category="Provenance",
+            labels={"runs": "all", "budget": "{budget}"},
+        ),
+    log:
+        f"{LOGS}/list_provenance.log",
+    conda:
+        "../../environment.yml"
+    shell:
+        "bbgm provenance --budget {wildcards.budget} > {output:q} 2> {log:q}"

@@ -1,0 +1,67 @@
+"""Where the numbers come from: one line a run, with its configuration, commit, hardware and time."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from bbgm import paths, results
+from bbgm.results import RunRecord
+from bbgm.tables.specs import SPECS
+
+COLUMNS = (
+    "run",
+    "title",
+    "setting",
+    "configuration",
+    "parent",
+    "commit",
+    "finished",
+    "training s",
+    "evaluation s",
+    "hardware",
+    "versions",
+)
+
+
+def list_provenance(budget: str, table: str | None = None, results_root: Path | None = None) -> pd.DataFrame:
+    """Every finished run of a budget, or those that a table shows, in the order of their folders; columns `COLUMNS`.
+
+    ``configuration`` is the hash of all that a run's numbers depend on, as in its metrics.json; ``commit`` is that of
+    the checkout that finished it.
+
+    Raises:
+        ValueError: no such table, no finished run, or one whose files do not belong together.
+    """
+    if table is not None and table not in SPECS:
+        raise ValueError(f"table {table!r} is not one of {sorted(SPECS)}")
+    root = results_root or paths.results_root()
+    found = sorted(root.glob(f"{budget}/*/*/*/seed*/metrics.json"))
+    runs = [results.load(path.parent) for path in found]
+    shown = [run for run in runs if table is None or SPECS[table].shows(run.config)]
+    if not shown:
+        raise ValueError(
+            f"no finished run{f' of table {table}' if table else ''} below {root / budget}: make them with "
+            f"'snakemake --cores all --config budget={budget}'"
+        )
+    return pd.DataFrame([_line(run) for run in shown], columns=list(COLUMNS))
+
+
+def _line(run: RunRecord) -> dict[str, Any]:
+    metrics, config = run.metrics, run.config
+    speed, made, hardware = metrics["throughput"], metrics["provenance"], metrics["hardware"]
+    trained = config.optimiser.epochs * config.optimiser.iterations_per_epoch * config.optimiser.batch_size
+    used = [hardware["gpu"], f"{hardware['cpu']} ({config.threads} of {hardware['cores']} cores)"]
+    return {
+        "run": config.folder.relative_to(config.budget).as_posix(),
+        "title": config.title,
+        "setting": config.setting,
+        "configuration": metrics["config_hash"],
+        "parent": metrics.get("parent", {}).get("config_hash", ""),
+        "commit": made["commit"],
+        "finished": made["finished"],
+        "training s": round(trained / speed["train_pairs_per_s"], 1) if speed["train_pairs_per_s"] else 0.0,
+        "evaluation s": round(metrics["n_pairs"] / speed["eval_pairs_per_s"], 1),
+        "hardware": ", ".join(name for name in used if name),
+        "versions": ", ".join(f"{name} {version}" for name, version in metrics["versions"].items()),
+    }

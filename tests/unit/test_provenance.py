@@ -1,0 +1,78 @@
+"""Where numbers come from: the lines are those of the runs."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bbgm import machine
+from bbgm.cli import main
+from bbgm.config import load_run
+from bbgm.results import RunRecord
+from bbgm.tables.provenance import COLUMNS, list_provenance
+from bbgm.train import run
+
+SMALL = {"protocol": {"test_pairs_per_class": 2}, "optimiser": {"epochs": 1, "iterations_per_epoch": 1}}
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("results")
+
+
+@pytest.fixture(scope="module")
+def records(root: Path) -> dict[str, RunRecord]:
+    """Two finished runs, one of them without training."""
+    configs = (load_run("bbgm", "smoke", 0, **SMALL), load_run("bbgm_untrained", "smoke", 2, protocol=SMALL["protocol"]))
+    return {config.folder.relative_to("smoke").as_posix(): run(config, root / config.folder) for config in configs}
+
+
+def test_lines(root: Path, records: dict[str, RunRecord]) -> None:
+    lines = list_provenance("smoke", "Willow", root)
+    assert list(lines.columns) == list(COLUMNS)
+    assert lines["run"].tolist() == ["willow/intersection/bbgm/seed0", "willow/intersection/bbgm_untrained/seed2"]
+    for line in lines.to_dict("records"):
+        record = records[line["run"]]
+        assert line["configuration"] == record.config.hash()
+        assert line["versions"].startswith("python 3.")
+        assert record.metrics["hardware"]["cpu"] in line["hardware"]
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", line["finished"])
+    speed = records["willow/intersection/bbgm/seed0"].metrics["throughput"]
+    assert lines["training s"].tolist() == [round(8 / speed["train_pairs_per_s"], 1), 0]
+    assert lines["evaluation s"][0] == round(10 / speed["eval_pairs_per_s"], 1)
+    assert list_provenance("smoke", results_root=root).equals(lines)
+
+
+def test_what_is_not_there_is_named(
+    root: Path, records: dict[str, RunRecord], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ValueError, match="table 'Willo' is not one of"):
+        list_provenance("smoke", "Willo", root)
+    with pytest.raises(ValueError, match=r"no finished run below .*paper: make them with"):
+        list_provenance("paper", results_root=root)
+    monkeypatch.setenv("BBGM_RESULTS", str(root))
+    assert main(["provenance", "--budget", "smoke", "--table", "Willow"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == ",".join(COLUMNS)
+
+
+def test_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a checkout: its head, marked when a tracked file has changed; elsewhere unknown."""
+    (tmp_path / "Snakefile").write_text("one")
+    monkeypatch.setenv("BBGM_ROOT", str(tmp_path))
+    assert machine.commit() == "unknown"
+
+    def git(*arguments: str) -> str:
+        settings = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+        done = subprocess.run(["git", *settings, *arguments], cwd=tmp_path, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    git("init")
+    assert machine.commit() == "unknown"
+    git("add", "Snakefile")
+    git("commit", "-m", "one")
+    head = git("rev-parse", "HEAD")
+    (tmp_path / "new").touch()
+    assert machine.commit() == head[:12]
+    (tmp_path / "Snakefile").write_text("two")
+    assert machine.commit() == f"{head[:12]}+"
