@@ -24,7 +24,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def records(root: Path) -> dict[str, RunRecord]:
     """Two finished runs, one of them without training."""
-    configs = (load_run("bbgm", "smoke", 0, **SMALL), load_run("bbgm_untrained", "smoke", 2, protocol=SMALL["protocol"]))
+    untrained = load_run("bbgm_untrained", "smoke", 2, protocol=SMALL["protocol"])
+    configs = (load_run("bbgm", "smoke", 0, **SMALL), untrained)
     return {config.folder.relative_to("smoke").as_posix(): run(config, root / config.folder) for config in configs}
 
 
