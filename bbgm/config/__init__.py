@@ -2,10 +2,11 @@
 
 A run is a budget (how much data, how many iterations) overlaid by an experiment (what differs from BB-GM) and a seed.
 Both kinds of file may say below ``datasets:`` and ``filters:`` what holds for one data set or keypoint filter only,
-an experiment also below ``budgets:``. An unknown key, name or a value out of range is an error that names it.
+an experiment also below ``budgets:``, and it may be ``like:`` another one. An unknown key, name or a value out of range
+is an error that names it.
 """
 
-from bbgm.config.files import load_run, overlay, read_yaml
+from bbgm.config.files import load_run, overlay, read_experiment, read_yaml
 from bbgm.config.models import (
     BUDGET_NAMES,
     DATASET_NAMES,
@@ -40,5 +41,6 @@ __all__ = [
     "load_run",
     "make_run",
     "overlay",
+    "read_experiment",
     "read_yaml",
 ]

@@ -52,6 +52,25 @@ def read_yaml(path: Path) -> dict[str, Any]:
     return content
 
 
+def read_experiment(method: str, config_folder: Path | None = None) -> dict[Path, dict[str, Any]]:
+    """The file of an experiment and those that it is ``like:``, by path, weakest first; without that key.
+
+    Raises:
+        ValueError: no such file, or a chain that comes back to where it began.
+    """
+    folder = (config_folder or project_root() / "config") / "experiments"
+    layers: dict[Path, dict[str, Any]] = {}
+    name: Any = method
+    while name is not None:
+        file = folder / f"{name}.yaml"
+        if file in layers:
+            raise ValueError(f"{file.name} is like itself: {', '.join(path.stem for path in layers)}")
+        content = read_yaml(file)
+        name = content.pop("like", None)
+        layers[file] = content
+    return dict(reversed(layers.items()))
+
+
 def load_run(
     method: str,
     budget: str,
@@ -63,6 +82,8 @@ def load_run(
     **overrides: Any,
 ) -> RunConfig:
     """The run of one experiment at one budget: ``budgets/<budget>.yaml`` overlaid by ``experiments/<method>.yaml``.
+
+    An experiment may be ``like:`` another one: then it lies over that one's settings.
 
     From weakest to strongest: the budget, its ``datasets.<dataset>``, its ``filters.<filter>``, the experiment with its
     sections in the same order and then its ``budgets.<budget>``, and the overrides. A section may hold further ones,
@@ -90,26 +111,27 @@ def _load(
     method: str, budget: str, seed: int, folder: Path, overrides: Mapping[str, Any], children: tuple[str, ...]
 ) -> RunConfig:
     """As :func:`load_run`; ``children``: the methods that this one is the parent of."""
-    files = (folder / "budgets" / f"{budget}.yaml", folder / "experiments" / f"{method}.yaml")
-    budget_content, method_content = (read_yaml(file) for file in files)
-    origin = " with ".join(file.name for file in files)
-    whole = overlay(overlay(budget_content, method_content), overrides)
+    budget_file = folder / "budgets" / f"{budget}.yaml"
+    budget_content, layers = read_yaml(budget_file), read_experiment(method, folder)
+    origin = f"{budget_file.name} with {method}.yaml"
+    whole = dict(budget_content)
+    for layer in (*layers.values(), overrides):
+        whole = overlay(whole, layer)
     chosen = {
         "datasets": _chosen(whole, "data", "dataset", "willow"),
         "filters": _chosen(whole, "protocol", "filter", "intersection"),
         "budgets": budget,
     }
-    content = overlay(
-        _select(budget_content, chosen, ("datasets", "filters"), f"{budget}.yaml"),
-        _select(method_content, chosen, tuple(SECTIONS), f"{method}.yaml"),
-    )
+    content = _select(budget_content, chosen, ("datasets", "filters"), budget_file.name)
+    for file, layer in layers.items():
+        content = overlay(content, _select(layer, chosen, tuple(SECTIONS), file.name))
     if fixed := sorted({"method", "budget", "seed"} & content.keys()):
         raise ValueError(
             f"{origin} sets {fixed[0]!r}, which comes from the file's name or the command line: leave it out"
         )
     content = overlay(content, {"method": method, "budget": budget, "seed": seed, **overrides})
     content.setdefault("setting", _setting(chosen["datasets"], chosen["filters"]))
-    if "parent" in method_content:
+    if any("parent" in layer for layer in layers.values()):
         content["parent"] = _parent(content["parent"], budget, folder, (*children, method))
     return make_run(content, origin=origin)
 

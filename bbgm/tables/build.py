@@ -74,23 +74,23 @@ def make_table(
     )
 
 
-def write_table(table: Table, results_root: Path | None = None) -> tuple[Path, Path, Path]:
-    """Write a table as ``results/<budget>/tables/<table>.csv`` and ``.tex``, and ``<table>.comparisons.csv``.
+def write_table(table: Table, results_root: Path | None = None) -> tuple[Path, ...]:
+    """Write a table as ``results/<budget>/tables/<table>.csv``, ``.tex``, ``.html`` and ``.comparisons.csv``.
 
     Returns:
-        Paths of the three files.
+        Paths of the files.
     """
     label, budget = table.frame[["table", "budget"]].iloc[0]
     folder = (results_root or paths.results_root()) / budget / "tables"
     contents = {
         folder / f"{label}.csv": table.to_csv(),
         folder / f"{label}.tex": table.to_latex(),
+        folder / f"{label}.html": table.to_page(),
         folder / f"{label}.comparisons.csv": table.comparisons_csv(),
     }
     for path, content in contents.items():
         write_text(path, content)
-    csv, tex, comparisons = contents
-    return csv, tex, comparisons
+    return tuple(contents)
 
 
 def _chances(

@@ -128,6 +128,14 @@ class Table:
         notes = "<br>".join(escape(note) for note in self.notes)
         return "\n".join([*lines, "</tbody>", "</table>", "</div>", f'<p style="font-size: 85%">{notes}</p>'])
 
+    def to_page(self) -> str:
+        """A page of its own, for the report."""
+        return (
+            f'<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{escape(self.name)}</title>\n'
+            '<body style="font-family: sans-serif; font-size: 14px; background: white; color: black">\n'
+            f"{self.to_html()}\n</body>\n</html>\n"
+        )
+
     def _repr_html_(self) -> str:
         return self.to_html()
 

@@ -198,8 +198,10 @@ def test_table(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         assert main(["train", "--method", "bbgm_untrained", "--budget", "smoke", "--seed", seed]) == 0
     capsys.readouterr()
     assert main(["table", "Willow", "--budget", "smoke"]) == 0
-    paths = [tmp_path / "results/smoke/tables" / f"Willow.{suffix}" for suffix in ("csv", "tex", "comparisons.csv")]
-    assert capsys.readouterr().out.splitlines()[-3:] == [str(path) for path in paths]
+    paths = [
+        tmp_path / "results/smoke/tables" / f"Willow.{suffix}" for suffix in ("csv", "tex", "html", "comparisons.csv")
+    ]
+    assert capsys.readouterr().out.splitlines()[-4:] == [str(path) for path in paths]
     assert all(path.stat().st_size for path in paths)
 
 

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from bbgm.config import list_runs, load_run, make_run, overlay, read_yaml
+from bbgm.config import list_runs, load_run, make_run, overlay, read_experiment, read_yaml
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 BUDGETS = sorted(path.stem for path in (CONFIG / "budgets").glob("*.yaml"))
@@ -143,6 +143,28 @@ def test_wrong_sections_are_named_also_where_they_do_not_apply(
     write(layered / "experiments", "wrong", title="x", **content)
     with pytest.raises(ValueError, match=message):
         load_run("wrong", "demo", 0, layered)
+
+
+def test_an_experiment_may_be_like_another(layered: Path) -> None:
+    """It lies over all that the other says, also over what that says for one budget only."""
+    write(layered / "experiments", "child", like="mine", optimiser={"batch_size": 21}, datasets={"voc": {"threads": 1}})
+    write(layered / "experiments", "grandchild", like="child", title="y", budgets={"paper": {"threads": 3}})
+    for method, dataset, budget, expected in (
+        ("child", "voc", "demo", ("x", 21, 1)),
+        ("child", "spair", "paper", ("x", 21, 2)),
+        ("grandchild", "voc", "demo", ("y", 21, 1)),
+        ("grandchild", "voc", "paper", ("y", 21, 3)),
+    ):
+        run = load_run(method, budget, 0, layered, dataset=dataset)
+        assert (run.title, run.optimiser.batch_size, run.threads) == expected
+        assert run.method == method
+    assert [file.stem for file in read_experiment("grandchild", layered)] == ["mine", "child", "grandchild"]
+    write(layered / "experiments", "mine", like="grandchild", title="x")
+    with pytest.raises(ValueError, match=r"grandchild\.yaml is like itself: grandchild, child, mine"):
+        load_run("grandchild", "demo", 0, layered)
+    write(layered / "experiments", "mine", like="nothing")
+    with pytest.raises(ValueError, match="'nothing' is not one of"):
+        load_run("mine", "demo", 0, layered)
 
 
 def test_a_budget_has_no_sections_by_budget(layered: Path) -> None:

@@ -5,9 +5,14 @@ import os
 import shutil
 import subprocess
 import sys
+import time
+import zipfile
 from pathlib import Path
 
 import pytest
+
+from bbgm.config import list_runs, load_run
+from bbgm.tables import SPECS as TABLES
 
 BUDGETS = ["smoke", "demo", "willow", "paper"]
 NEEDED = ["Snakefile", "environment.yml", "config", "workflow", "profiles", "notebooks", "bbgm/published", "figures"]
@@ -55,14 +60,74 @@ def test_lint_is_clean(checkout: Path) -> None:
     assert "Congratulations" in succeed(checkout, "--lint")
 
 
-@pytest.mark.parametrize("budget", BUDGETS)
-def test_every_budget_has_a_plan(checkout: Path, budget: str) -> None:
-    plan = succeed(checkout, "--dry-run", "--config", f"budget={budget}")
-    assert "train_run" in plan
-    assert f"results/{budget}/tables/Willow.csv" in plan
-    # Willow annotates all keypoints: in the paper's protocol for it, no filter changes anything.
-    assert (f"results/{budget}/tables/Willow-unfiltered.csv" in plan) == (budget != "paper")
-    assert (f"results/{budget}/willow/unfiltered/bbgm/seed0/run.ipynb" in plan) == (budget != "paper")
+def jobs(plan: str) -> dict[str, list[str]]:
+    """First output of each job of a dry run, by rule, without the folder of the results."""
+    found: dict[str, list[str]] = {}
+    for block in plan.split("\nrule ")[1:]:
+        rule = block.split(":", 1)[0]
+        outputs = [line.split(":", 1)[1] for line in block.splitlines() if line.startswith("    output:")]
+        if outputs:
+            first = outputs[0].split(",")[0].strip()
+            found.setdefault(rule, []).append(first.removeprefix("results/").partition("/")[2])
+    return {rule: sorted(outputs) for rule, outputs in found.items()}
+
+
+PAPER_TABLES = {name for name in TABLES if name != "Willow-unfiltered"}
+
+
+@pytest.mark.parametrize(
+    ("budget", "n_runs", "tables"),
+    [
+        ("smoke", 20, PAPER_TABLES),
+        ("demo", 35, PAPER_TABLES),
+        ("willow", 34, {"Willow", "Willow-unfiltered"}),
+        ("paper", 149, PAPER_TABLES),
+    ],
+)
+def test_every_budget_has_a_plan(checkout: Path, budget: str, n_runs: int, tables: set[str]) -> None:
+    """Every run of the configuration once, and the tables that they fill; no data are needed to know it."""
+    plan = jobs(succeed(checkout, "--dry-run", "--config", f"budget={budget}"))
+    runs = [run.folder.relative_to(budget).as_posix() for run in list_runs(budget)]
+    assert plan["train_run"] == sorted(f"{run}/run.ipynb" for run in runs)
+    assert len(runs) == n_runs
+    assert plan["build_table"] == sorted(f"tables/{name}.html" for name in tables)
+    demo = ["demo_data/spair.json", "demo_data/voc.json", "demo_data/willow.json"]
+    assert plan.get("make_demo_data", []) == (demo if budget in ("smoke", "demo") else [])
+
+
+def test_what_changes_is_made_again_and_nothing_else(checkout: Path, tmp_path: Path) -> None:
+    """All outputs are put there, as old as the inputs; then one input after the other becomes newer."""
+    folder = tmp_path / "checkout"
+    shutil.copytree(checkout, folder, symlinks=True)
+    past = time.time() - 1000
+    for line in succeed(folder, "--summary", "--config", "budget=smoke").splitlines():
+        if line.startswith(("results/", "figures/")):
+            file = folder / line.split("\t")[0]
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.touch()
+    for file in folder.rglob("*"):
+        os.utime(file, (past, past))
+    assert "Nothing to be done" in succeed(folder, *SMOKE, "--dry-run")
+
+    def made_again(changed: str) -> dict[str, list[str]]:
+        os.utime(folder / changed)
+        plan = jobs(succeed(folder, *SMOKE, "--dry-run"))
+        os.utime(folder / changed, (past, past))
+        return plan
+
+    one = made_again("config/experiments/sinkhorn.yaml")
+    assert one["train_run"] == ["voc/intersection/sinkhorn/seed0/run.ipynb"]
+    assert one["build_table"] == ["tables/PascalVOCAblation.html"]
+    parent = made_again("config/experiments/bbgm_pretrain.yaml")
+    assert parent["train_run"] == [
+        "voc/intersection/bbgm_pretrain/seed0/run.ipynb",
+        "willow/intersection/bbgm_pt/seed0/run.ipynb",
+        "willow/intersection/bbgm_pt_wt/seed0/run.ipynb",
+    ]
+    assert parent["build_table"] == ["tables/Willow.html"]
+    base = made_again("config/experiments/dgmc.yaml")
+    assert {run.split("/")[2] for run in base["train_run"]} == {"dgmc", "dgmc_pretrain", "dgmc_pt", "dgmc_pt_wt"}
+    assert made_again("bbgm/published/Willow.csv").keys() == {"build_table", "run_notebook"}
 
 
 @pytest.mark.parametrize(
@@ -98,17 +163,9 @@ def test_results_may_lie_anywhere(checkout: Path, tmp_path: Path, monkeypatch: p
 @pytest.mark.slow
 def test_smoke_run_is_complete_idempotent_and_keeps_finished_runs(checkout: Path) -> None:
     succeed(checkout, *SMOKE)
-    for name in (
-        "tables/Willow.csv",
-        "tables/Willow.tex",
-        "tables/Willow.comparisons.csv",
-        "tables/Willow-unfiltered.csv",
-        "tables/Willow-unfiltered.tex",
-        "notebooks/00_start_here.ipynb",
-        "notebooks/02_graph_matching.ipynb",
-        "notebooks/04_training.ipynb",
-        "notebooks/08_willow.ipynb",
-    ):
+    tables = [f"tables/{name}.{end}" for name in PAPER_TABLES for end in ("csv", "tex", "html", "runs.csv")]
+    notebooks = [f"notebooks/{path.name}" for path in (checkout / "notebooks").glob("*.ipynb")]
+    for name in (*tables, *notebooks, "provenance.csv"):
         assert (checkout / "results/smoke" / name).stat().st_size > 0
     drawn = {figure.stem for figure in (checkout / "figures/smoke").glob("*.pdf")}
     assert drawn >= {"00_start_here", "01_loss_landscape", "02_graph_matching", "02_bounds", "02_solvers", "08_willow"}
@@ -128,7 +185,20 @@ def test_smoke_run_is_complete_idempotent_and_keeps_finished_runs(checkout: Path
     prose = next(cell for cell in content["cells"] if cell["cell_type"] == "markdown")
     prose["source"] = ["Another sentence."]
     notebook.write_text(json.dumps(content))
-    assert "train_run" in succeed(checkout, *SMOKE)
+    assert "train_run" in succeed(checkout, str((run / "run.ipynb").relative_to(checkout)), *SMOKE)
     assert {name: (run / name).stat().st_mtime_ns for name in before} == before
     executed = json.loads((run / "run.ipynb").read_text())
     assert any("Another sentence." in "".join(cell["source"]) for cell in executed["cells"])
+
+    # One page with everything, made without a network.
+    succeed(checkout, "--report", "report.zip", "--config", "budget=smoke")
+    with zipfile.ZipFile(checkout / "report.zip") as report:
+        assert report.testzip() is None
+        text = "".join(
+            report.read(name).decode(errors="replace") for name in report.namelist() if name.endswith(".html")
+        )
+        names = "".join(report.namelist())
+    for name in PAPER_TABLES:
+        assert f"{name}.html" in names + text
+    assert "08_willow.png" in names + text
+    assert load_run("bbgm", "smoke", 0).hash() in text

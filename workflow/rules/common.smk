@@ -8,7 +8,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from bbgm.config import list_runs
+from bbgm.config import list_runs, read_experiment
 from bbgm.paths import results_root
 from bbgm.tables import SPECS
 
@@ -105,6 +105,11 @@ def needs_of_run(wildcards):
     """The demo data of its data set, and the run that it starts from."""
     run = run_of(wildcards)
     return data_of(run.data.dataset) + ([notebook_of(run.parent.run)] if run.parent else [])
+
+
+def experiments_of_run(wildcards):
+    """The file of its experiment, and those that it is like."""
+    return [f"config/experiments/{file.name}" for file in read_experiment(wildcards.method)]
 
 
 def threads_of_run(wildcards):

@@ -7,7 +7,7 @@ rule train_run:
         needs_of_run,
         notebook="notebooks/04_training.ipynb",
         budget="config/budgets/{budget}.yaml",
-        experiment="config/experiments/{method}.yaml",
+        experiment=experiments_of_run,
     output:
         notebook=f"{RUN}/run.ipynb",
     log:

@@ -4,12 +4,13 @@ rule build_table:
         published=published_of_table,
         provenance=f"{OUT}/tables/{{table}}.runs.csv",
     output:
-        csv=report(
-            f"{OUT}/tables/{{table}}.csv",
+        page=report(
+            f"{OUT}/tables/{{table}}.html",
             caption="../report/table.rst",
             category="Tables",
             labels={"table": "{table}", "budget": "{budget}"},
         ),
+        csv=f"{OUT}/tables/{{table}}.csv",
         tex=f"{OUT}/tables/{{table}}.tex",
         comparisons=f"{OUT}/tables/{{table}}.comparisons.csv",
     log:

@@ -207,7 +207,7 @@ def test_written_files_are_the_same_each_time_and_read_back(tree: Path, add_run:
     add_run(ACCURACY[1], method="sinkhorn", title="Sinkhorn")
     made = tables.make_table("Willow", "willow", tree)
     paths = tables.write_table(made, tree)
-    assert [path.name for path in paths] == ["Willow.csv", "Willow.tex", "Willow.comparisons.csv"]
+    assert [path.name for path in paths] == ["Willow.csv", "Willow.tex", "Willow.html", "Willow.comparisons.csv"]
     assert {path.parent for path in paths} == {tree / "willow/tables"}
     before = [path.read_bytes() for path in paths]
     again = tables.make_table("Willow", "willow", tree)
