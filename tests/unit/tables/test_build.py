@@ -215,7 +215,7 @@ def test_written_files_are_the_same_each_time_and_read_back(tree: Path, add_run:
     read = pd.read_csv(paths[0])
     assert list(read.columns) == list(made.frame.columns)
     np.testing.assert_allclose(read["mean"], made.frame["mean"], atol=0.005)
-    assert pd.read_csv(paths[2])["column"].tolist() == list(made.columns)
+    assert pd.read_csv(paths[-1])["column"].tolist() == list(made.columns)
 
 
 def test_sampling_puts_two_filters_of_one_method_side_by_side(tmp_path: Path, add_run: AddRun) -> None:
