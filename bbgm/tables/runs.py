@@ -29,7 +29,8 @@ def find_runs(
     for name in spec.filters:
         folder = results_root / budget / spec.dataset / name
         # metrics.json is written last: without it a run is still going on.
-        runs = [results.load(path.parent) for path in sorted(folder.glob("*/seed*/metrics.json"))]
+        paths = sorted(folder.glob("*/seed*/metrics.json"))
+        runs = [results.load(path.parent) for path in paths if spec.shows_method(path.parent.parent.name)]
         for run in runs:
             if run.folder != results_root / run.config.folder:
                 raise ValueError(
@@ -39,9 +40,7 @@ def find_runs(
         wanted = [
             run
             for run in runs
-            if spec.shows(run.config)
-            and (methods is None or run.config.method in methods)
-            and (seeds is None or run.config.seed in seeds)
+            if (methods is None or run.config.method in methods) and (seeds is None or run.config.seed in seeds)
         ]
         for run in sorted(wanted, key=lambda run: (run.config.method, run.config.seed)):
             found.setdefault((name, run.config.method), []).append(run)

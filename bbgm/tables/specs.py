@@ -71,14 +71,17 @@ class TableSpec:
     notes: tuple[str, ...] = ()
 
     def shows(self, config: RunConfig) -> bool:
-        """Whether a run belongs to the table: it depends on these runs and no others.
+        """Whether a run belongs to the table: it depends on these runs and no others."""
+        right_place = config.data.dataset == self.dataset and config.protocol.filter in self.filters
+        return right_place and self.shows_method(config.method)
+
+    def shows_method(self, method: str) -> bool:
+        """Whether it shows the runs of a method on its data set and filters.
 
         A method that no table of the data set names is a user's own: it joins all of them whose rows may be compared.
         """
-        if config.data.dataset != self.dataset or config.protocol.filter not in self.filters:
-            return False
         named = {*PARENTS, *(name for spec in SPECS.values() if spec.dataset == self.dataset for name in spec.methods)}
-        return config.method in self.methods or (self.extras and config.method not in named)
+        return method in self.methods or (self.extras and method not in named)
 
 
 def _identity(text: str) -> dict[str, str]:
