@@ -55,7 +55,7 @@ def resampled_scores(
                 pooled = weights[:, np.searchsorted(units, cell)] @ table
                 pooled = pooled.reshape(-1, len(runs), counts.shape[2]).astype(np.float64)
                 there = pooled.any(axis=(1, 2))[:, None]
-                scores = np.where(there, measure(pooled) @ average, 0)
+                scores = measure(pooled) @ average  # 0 where the resample has no pair of the cell
                 for column in columns:
                     sums[chosen, :, column] += scores
                     parts[chosen, :, column] += there

@@ -52,8 +52,9 @@ def test_ablation_calls_the_unchanged_method_as_the_paper_does(tmp_path: Path, a
 
 def test_unfiltered_scores_pairs_and_sets_and_counts_unmatched_keypoints(tmp_path: Path, add_run: AddRun) -> None:
     run = {"budget": "paper", "data": VOC}
-    for seed, gain in enumerate((0.04, 0.02)):
-        sets = {"car": (0.6, 0.6 + gain), "person": (0.7, 0.7 + gain)}
+    shares = {0: (0.6, 0.04), 1: (0.5, 0.02)}  # by seed: right matches on cars alone, and what is gained jointly
+    for seed, (car, gain) in shares.items():
+        sets = {"car": (car, car + gain), "person": (0.7, 0.7 + gain)}
         protocol = {"filter": "unfiltered", "test_sets_per_class": 40}
         add_run({"car": 0.5, "person": 0.5}, seed, sets=sets, protocol=protocol, **run)
         more = {"method": "bbgm_max", "title": "BB-GM-Max", "solver": {"full": True}}
@@ -71,7 +72,7 @@ def test_unfiltered_scores_pairs_and_sets_and_counts_unmatched_keypoints(tmp_pat
     # Nothing wrong is matched here, so the precision is 1.
     assert value("BB-GM", "car", "test") == pytest.approx(100 * 2 * 0.5 / 1.5, abs=1e-3)
     assert value("BB-GM-Max", "mean", "test") == pytest.approx(50 * (0.6 / 1.3 + 0.4 / 1.2), abs=1e-3)
-    assert value("BB-GM", "car", "all") == pytest.approx(100 * 2 * 0.6 / 1.6, abs=1e-3)
+    assert value("BB-GM", "car", "all") == pytest.approx(100 * np.mean([1.2 / 1.6, 1.0 / 1.5]), abs=1e-3)
     multi = 100 * np.mean([2 * 0.74 / 1.74, 2 * 0.72 / 1.72])
     assert value("BB-GM-Multi", "person", "all") == pytest.approx(multi, abs=1e-3)
     assert value("Unmatched (%)", "mean", "test") == value("Unmatched, source (%)", "mean", "test") == 0
@@ -86,9 +87,11 @@ def test_unfiltered_scores_pairs_and_sets_and_counts_unmatched_keypoints(tmp_pat
     }
     bold = {(name, column) for name, setting, column in table.best if setting == "pairs=test"}
     assert bold == {("BB-GM", column) for column in ("car", "person", "mean")}
-    # Of the same networks: the deviation over the runs is that of the differences.
+    # Of the same networks: the deviation over the runs is that of the differences, though the runs differ by more.
     line = tables.compare_methods(table, "BB-GM-Multi", "BB-GM", "pairs=all").loc["mean"]
-    each = [50 * sum(2 * (a + gain) / (1 + a + gain) - 2 * a / (1 + a) for a in (0.6, 0.7)) for gain in (0.04, 0.02)]
+    each = [
+        50 * sum(2 * (a + gain) / (1 + a + gain) - 2 * a / (1 + a) for a in (car, 0.7)) for car, gain in shares.values()
+    ]
     assert line["difference"] == pytest.approx(np.mean(each), abs=1e-3)
     reach = 12.706 * np.std(each, ddof=1) / np.sqrt(2)
     assert line["runs_high"] == pytest.approx(np.mean(each) + reach, abs=0.01)
