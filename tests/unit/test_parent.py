@@ -12,9 +12,10 @@ import yaml
 from bbgm.checkpoint import Checkpoints, read_model, read_optimiser
 from bbgm.config import RunConfig, load_run, make_run
 from bbgm.data import open_dataset
+from bbgm.fit import fit, make_optimiser
 from bbgm.network import make_matcher
 from bbgm.results import FILES, TIMING, RunRecord, finished, load, run_folder
-from bbgm.train import fit, make_optimiser, run
+from bbgm.train import run
 
 SMALL = {
     "protocol": {"test_pairs_per_class": 2},

@@ -21,10 +21,11 @@ from bbgm.data import open_dataset
 from bbgm.data import test_pairs as draw_test_pairs
 from bbgm.data.recorded import rebuild_pairs
 from bbgm.evaluate_sets import score_sets
+from bbgm.fit import fit, learning_rate_factor, make_optimiser
 from bbgm.lock import folder_lock
 from bbgm.network import make_matcher
 from bbgm.results import FILES, TIMING, VOLATILE, RunRecord, load
-from bbgm.train import evaluate_run, fit, learning_rate_factor, make_optimiser, run
+from bbgm.train import evaluate_run, run
 
 SMALL = {"test_pairs_per_class": 6}
 EPOCHS = {"epochs": 3, "iterations_per_epoch": 2, "batch_size": 2, "milestones": [1, 2]}
