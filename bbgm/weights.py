@@ -13,6 +13,9 @@ from bbgm.paths import weights_root
 IMAGENET: dict[str, WeightsEnum] = {"vgg16_bn": VGG16_BN_Weights.IMAGENET1K_V1, "vgg16": VGG16_Weights.IMAGENET1K_V1}
 """torchvision's weights of each backbone."""
 
+PACKAGED = Path(__file__).parent / "pretrained"
+"""The folder of the weights "demo"."""
+
 
 def load_weights(backbone: nn.Module, name: str, weights: str) -> None:
     """Copy pretrained weights into a backbone.
@@ -20,13 +23,15 @@ def load_weights(backbone: nn.Module, name: str, weights: str) -> None:
     Args:
         backbone: its parameters and buffers are overwritten.
         name: of the backbone, a key of `IMAGENET` if the weights are "imagenet".
-        weights: "imagenet", or the name of a .safetensors file below ``BBGM_WEIGHTS``.
+        weights: "imagenet"; "demo", the stand-in for it that comes with this package (see `bbgm.pretrain`); or the
+            name of a .safetensors file below ``BBGM_WEIGHTS``.
 
     Raises:
         FileNotFoundError: no such file, or it cannot be downloaded.
         ValueError: the file is broken, or a tensor is missing, unknown or of another shape.
     """
-    path = imagenet_file(name) if weights == "imagenet" else weights_root() / weights
+    named = {"imagenet": imagenet_file, "demo": demo_file}
+    path = named[weights](name) if weights in named else weights_root() / weights
     found = _read(path)
     expected = backbone.state_dict()
     # Classifier layers are none of the backbone's business; the counters of batch norm are not in every file.
@@ -74,6 +79,19 @@ def imagenet_file(name: str) -> Path:
             "BBGM_WEIGHTS to the folder that has it, or name a .safetensors file of that folder in network.weights"
         ) from error
     return cached
+
+
+def demo_file(name: str) -> Path:
+    """Path of the weights in this package that were trained on rendered photographs.
+
+    Raises:
+        ValueError: there are none for this backbone.
+    """
+    path = PACKAGED / f"{name}.safetensors"
+    if not path.is_file():
+        known = sorted(file.stem for file in PACKAGED.glob("*.safetensors"))
+        raise ValueError(f"no weights 'demo' for backbone {name!r} (only for {known}): use 'imagenet' or 'random'")
+    return path
 
 
 def fingerprint(module: nn.Module) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from bbgm import __version__
-from bbgm.cli import data, plan, runs, solver
+from bbgm.cli import data, plan, pretrain, runs, solver
 
-GROUPS = (runs, plan, data, solver)
+GROUPS = (runs, plan, data, solver, pretrain)
 """Each adds its subcommands; a new group is a module with ``add_commands``."""
 
 

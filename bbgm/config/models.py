@@ -98,7 +98,11 @@ class NetworkConfig(Model):
     """The three stages of paper Sec. 3.5."""
 
     backbone: Literal["vgg16_bn", "vgg16", "small"] = "vgg16_bn"
-    weights: str = Field("imagenet", description="'imagenet', 'random', or a .safetensors file name below BBGM_WEIGHTS")
+    weights: str = Field(
+        "imagenet",
+        description="'imagenet', 'demo' (in its place for small, part of this package), 'random', or the name of a "
+        ".safetensors file below BBGM_WEIGHTS",
+    )
     freeze_backbone: bool = Field(False, description="no update, batch norm evaluates, features cached on disk")
     refine: bool = Field(True, description="SplineCNN refinement")
     refine_weight: float = Field(0.1, description="weight of the SplineCNN output added to the visual features")

@@ -142,12 +142,12 @@ def _aim(framed: np.ndarray, model: Model, generator: np.random.Generator) -> Ca
 
 def look(one: Placed, camera: Camera, surface: Surface) -> SeenObject:
     """What a picture shows of an object."""
-    mine = (surface.part >= one.first) & (surface.part < one.last)
+    mine = np.flatnonzero((surface.part >= one.first) & (surface.part < one.last))
     place, points = surface.place[mine], surface.points[mine]
     box = (0.0, 0.0, 0.0, 0.0)
     if len(place):
-        (left, top), (right, bottom) = place.min(axis=0) - 0.25, place.max(axis=0) + 0.25
-        box = float(left), float(top), float(right), float(bottom)
+        columns, rows = np.ascontiguousarray(place.T).astype(float)
+        box = columns.min() - 0.25, rows.min() - 0.25, columns.max() + 0.25, rows.max() + 0.25
     middle = (one.framed.min(axis=0) + one.framed.max(axis=0)) / 2
     view = unit((camera.position - middle)[None])[0] @ one.turn
     cut, hidden = _cut(one.framed, camera), 1 - len(place) / max(_samples_alone(one, camera), 1)
@@ -159,11 +159,12 @@ def _seen(
 ) -> dict[str, tuple[float, float] | None]:
     """Where the landmarks are that the object's visible samples show; None for the others."""
     seen: dict[str, tuple[float, float] | None] = {}
+    columns, rows = np.ascontiguousarray(place.T)
     for name, point in landmarks.items():
         xy, _ = camera.project(point)
-        close = np.abs(place - xy).max(axis=1) <= REACH
+        close = np.flatnonzero((np.abs(columns - xy[0]) <= REACH) & (np.abs(rows - xy[1]) <= REACH))
         inside = (xy >= 0).all() and (xy <= [camera.width, camera.height]).all()
-        shown = inside and close.any() and np.linalg.norm(points[close] - point, axis=1).min() <= NEAR
+        shown = inside and len(close) and np.linalg.norm(points[close] - point, axis=1).min() <= NEAR
         seen[name] = (float(xy[0]), float(xy[1])) if shown else None
     return seen
 
