@@ -219,7 +219,7 @@ def test_spair_follows_from_the_scenes(root: Path, scenes: list[Scene], monkeypa
     found = dataset(root, "spair", monkeypatch)
     assert sorted(found.classes) == sorted(NAMES.values())
     for cls in found.classes:
-        assert len(found.pairs(cls, "test")) >= 5
+        assert len(found.pairs(cls, "test")) >= 2
         assert len(found.pairs(cls, "train")) >= 20
 
 

@@ -31,10 +31,10 @@ SCENES = "scenes.json"
 PHOTOS = 1.6
 """Photographs of a class for each of Willow's images."""
 
-TRUNCATED, OCCLUDED = 0.12, 0.2
+TRUNCATED, OCCLUDED = 0.12, 0.12
 """From which share of an object outside of the picture, or behind others, it is flagged."""
 
-DIFFICULT = 45.0
+DIFFICULT = 100.0
 """px, of the longer side, below which an object is."""
 
 _STREAM = 1  # keeps the random numbers apart from those of the other formats

@@ -146,8 +146,9 @@ def look(one: Placed, camera: Camera, surface: Surface) -> SeenObject:
     place, points = surface.place[mine], surface.points[mine]
     box = (0.0, 0.0, 0.0, 0.0)
     if len(place):
-        columns, rows = np.ascontiguousarray(place.T).astype(float)
-        box = columns.min() - 0.25, rows.min() - 0.25, columns.max() + 0.25, rows.max() + 0.25
+        columns, rows = np.ascontiguousarray(place.T)
+        left, top, right, bottom = (float(edge) for edge in (columns.min(), rows.min(), columns.max(), rows.max()))
+        box = left - 0.25, top - 0.25, right + 0.25, bottom + 0.25
     middle = (one.framed.min(axis=0) + one.framed.max(axis=0)) / 2
     view = unit((camera.position - middle)[None])[0] @ one.turn
     cut, hidden = _cut(one.framed, camera), 1 - len(place) / max(_samples_alone(one, camera), 1)
