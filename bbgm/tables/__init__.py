@@ -6,7 +6,7 @@ its rows are real. A further table is one :class:`TableSpec` in ``specs.py``.
 """
 
 from bbgm.tables.build import make_table, write_table
-from bbgm.tables.compare import compare_methods, describe_comparisons
+from bbgm.tables.compare import compare_methods, describe_comparisons, list_comparisons
 from bbgm.tables.reading import read_table
 from bbgm.tables.render import Table
 from bbgm.tables.specs import SPECS, TableSpec
@@ -17,6 +17,7 @@ __all__ = [
     "TableSpec",
     "compare_methods",
     "describe_comparisons",
+    "list_comparisons",
     "make_table",
     "read_table",
     "write_table",

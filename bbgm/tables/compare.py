@@ -15,6 +15,7 @@ import pandas as pd
 from bbgm.tables.render import Table
 
 LEVEL = 0.95
+SHOWN = ("difference", "pairs_low", "pairs_high", "runs_low", "runs_high", "verdict")
 COLUMNS = (
     *("setting", "method", "baseline", "column", "difference", "pairs_low", "pairs_high", "runs_low", "runs_high"),
     *("verdict", "n", "n_baseline"),
@@ -137,6 +138,21 @@ def describe_comparisons(table: Table) -> list[str]:
     return lines
 
 
+def list_comparisons(table: Table, columns: Sequence[str] | None = None) -> pd.DataFrame:
+    """Every comparison of a table, with its intervals and its verdict; empty where there is one row only.
+
+    Args:
+        columns: of the table; default its summary alone.
+
+    Returns:
+        The columns of `compare_methods`, rounded to 0.1, indexed by setting, method, baseline and column: method minus
+        baseline.
+    """
+    frame = table.comparisons.reindex(columns=list(COLUMNS))
+    frame = frame[frame["column"].isin([table.columns[-1]] if columns is None else list(columns))]
+    return frame.set_index(["setting", "method", "baseline", "column"])[list(SHOWN)].round(1)
+
+
 def compare_methods(table: Table, method: str, baseline: str, setting: str | None = None) -> pd.DataFrame:
     """How far one row of a table is above another, and whether that is real: a line a column.
 
@@ -167,5 +183,4 @@ def compare_methods(table: Table, method: str, baseline: str, setting: str | Non
             f"table {table.name} has {rows['setting'].nunique()} comparisons of {method!r} with {baseline!r} "
             f"(setting {setting or 'any'}); it compares {have.agg(' / '.join, axis=1).tolist()}"
         )
-    shown = ["difference", "pairs_low", "pairs_high", "runs_low", "runs_high", "verdict"]
-    return rows.set_index("column")[shown]
+    return rows.set_index("column")[list(SHOWN)]

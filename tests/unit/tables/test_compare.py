@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind, ttest_rel
 
-from bbgm.tables import compare_methods, describe_comparisons, make_table
+from bbgm.tables import compare_methods, describe_comparisons, list_comparisons, make_table
 from bbgm.tables.compare import pairs_interval, runs_interval, signed, verdict
 
 AddRun = Callable[..., Path]
@@ -83,6 +83,10 @@ def test_differences_in_a_table(tmp_path: Path, add_run: AddRun) -> None:
     assert turned.loc["face", "verdict"] == "open: test pairs"
     assert turned.loc["car", "pairs_low"] == pytest.approx(-car["pairs_high"])
     assert turned.loc["car", "runs_low"] == pytest.approx(-car["runs_high"])
+    listed = list_comparisons(table).loc[("Pt=no;Wt=yes", "Mine", "BB-GM", "mean")]
+    assert (listed["difference"], listed["verdict"]) == (-13.0, "worse")
+    assert list_comparisons(table, ["car", "duck"])["difference"].tolist() == [-40.0, 0.0]
+    assert list_comparisons(make_table("Willow", "willow", tmp_path, methods=["other"])).empty
     (line,) = describe_comparisons(table)
     assert line.startswith("Mine minus BB-GM (Pt=no, Wt=yes): -13.0 points; other test pairs -")
     assert line.endswith("(95 %): worse")
