@@ -45,6 +45,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     )
     provenance.add_argument("--budget", default="demo", help="which runs (default %(default)s)")
     provenance.add_argument("--table", help="only those that this table shows")
+    provenance.add_argument("--rst", action="store_true", help="a few lines of reStructuredText instead of CSV")
     provenance.set_defaults(command=_provenance)
 
 
@@ -131,6 +132,7 @@ def _table(options: argparse.Namespace) -> None:
 
 
 def _provenance(options: argparse.Namespace) -> None:
-    from bbgm.tables.provenance import list_provenance
+    from bbgm.tables.provenance import describe_provenance, list_provenance
 
-    print(list_provenance(options.budget, options.table).to_csv(index=False), end="")
+    lines = list_provenance(options.budget, options.table)
+    print(describe_provenance(lines) if options.rst else lines.to_csv(index=False), end="")

@@ -47,6 +47,22 @@ def list_provenance(budget: str, table: str | None = None, results_root: Path | 
     return pd.DataFrame([_line(run) for run in shown], columns=list(COLUMNS))
 
 
+def describe_provenance(lines: pd.DataFrame) -> str:
+    """The same in a few lines of reStructuredText, for the report: runs that differ by their seed together."""
+    text = []
+    for folder, group in lines.groupby(lines["run"].str.rpartition("/")[0], sort=False):
+        seeds = ", ".join(group["run"].str.extract(r"seed(\d+)$")[0])
+        hashes = ", ".join(f"``{value}``" for value in group["configuration"])
+        seconds = (
+            f"{group['training s'].mean():.0f} s of training and {group['evaluation s'].mean():.0f} s of evaluation"
+        )
+        text.append(f"- ``{folder}``, seeds {seeds}: configuration {hashes}; {seconds} a run")
+    text += ["", f"Finished from {lines['finished'].min()} to {lines['finished'].max()}."]
+    for name in ("commit", "hardware", "versions"):
+        text += ["", f"{name.capitalize()}: {'; '.join(dict.fromkeys(lines[name]))}."]
+    return "\n".join(text) + "\n"
+
+
 def _line(run: RunRecord) -> dict[str, Any]:
     metrics, config = run.metrics, run.config
     speed, made, hardware = metrics["throughput"], metrics["provenance"], metrics["hardware"]

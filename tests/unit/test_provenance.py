@@ -10,7 +10,7 @@ from bbgm import machine
 from bbgm.cli import main
 from bbgm.config import load_run
 from bbgm.results import RunRecord
-from bbgm.tables.provenance import COLUMNS, list_provenance
+from bbgm.tables.provenance import COLUMNS, describe_provenance, list_provenance
 from bbgm.train import run
 
 SMALL = {"protocol": {"test_pairs_per_class": 2}, "optimiser": {"epochs": 1, "iterations_per_epoch": 1}}
@@ -43,6 +43,10 @@ def test_lines(root: Path, records: dict[str, RunRecord]) -> None:
     assert lines["training s"].tolist() == [round(8 / speed["train_pairs_per_s"], 1), 0]
     assert lines["evaluation s"][0] == round(10 / speed["eval_pairs_per_s"], 1)
     assert list_provenance("smoke", results_root=root).equals(lines)
+    text = describe_provenance(lines)
+    assert text.startswith(f"- ``willow/intersection/bbgm``, seeds 0: configuration ``{lines['configuration'][0]}``; ")
+    for name in ("commit", "hardware", "versions"):
+        assert text.count(lines[name][0]) == 1
 
 
 def test_what_is_not_there_is_named(

@@ -2,7 +2,7 @@ rule build_table:
     input:
         runs_of_table,
         published=published_of_table,
-        provenance=f"{OUT}/tables/{{table}}.runs.csv",
+        provenance=f"{OUT}/tables/{{table}}.runs.rst",
     output:
         page=report(
             f"{OUT}/tables/{{table}}.html",
@@ -26,13 +26,15 @@ rule list_provenance_of_table:
     input:
         runs_of_table,
     output:
-        f"{OUT}/tables/{{table}}.runs.csv",
+        csv=f"{OUT}/tables/{{table}}.runs.csv",
+        rst=f"{OUT}/tables/{{table}}.runs.rst",
     log:
         f"{LOGS}/list_provenance_of_table/{{table}}.log",
     conda:
         "../../environment.yml"
     shell:
-        "bbgm provenance --budget {wildcards.budget} --table {wildcards.table} > {output:q} 2> {log:q}"
+        "bbgm provenance --budget {wildcards.budget} --table {wildcards.table} > {output.csv:q} 2> {log:q};"
+        " bbgm provenance --budget {wildcards.budget} --table {wildcards.table} --rst > {output.rst:q} 2>> {log:q}"
 
 
 rule list_provenance:
