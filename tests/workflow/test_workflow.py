@@ -80,7 +80,7 @@ PAPER_TABLES = {name for name in TABLES if name != "Willow-unfiltered"}
     [
         ("smoke", 20, PAPER_TABLES),
         ("demo", 35, PAPER_TABLES),
-        ("willow", 34, {"Willow", "Willow-unfiltered"}),
+        ("willow", 38, {"Willow", "Willow-unfiltered"}),
         ("paper", 149, PAPER_TABLES),
     ],
 )
