@@ -98,7 +98,7 @@ class VGG16BatchNorm(VGG16):
 
 
 class SmallCNN(Backbone):
-    """A few convolutions that learn from scratch on a CPU, for the demo data.
+    """A few convolutions, fast enough for a CPU, for the demo data; their weights "demo": see `bbgm.pretrain`.
 
     Maps of 64 x 32 x 32 and 128 x 16 x 16, global vector 128. Group norm, because it does not depend on the batch and
     so is the same in training and evaluation. The stem sees 8 x 8 px patches at a stride of 4 px.
