@@ -10,7 +10,7 @@ from scipy.sparse import csc_array
 
 from bbgm.config import DataConfig, ProtocolConfig
 from bbgm.data import FRAME, open_dataset
-from bbgm.data.demo import mat_bytes
+from bbgm.data.demo.willow import mat_bytes
 from bbgm.data.willow import ERRATA, FOLDER, KEYPOINT_NAMES, read_willow
 
 SIZE = (40, 30)

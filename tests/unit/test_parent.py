@@ -4,6 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 import safetensors.torch
 import torch
@@ -115,13 +116,14 @@ def test_going_on_with_adam_is_one_long_training(parent: RunRecord, folder: Path
     assert {int(state["step"]) for state in optimiser.state.values()} == {4}
     # The parent ended after its milestone: at half its rates, which are the child's first.
     history = load(run_folder(config)).history
-    assert parent.history.lr_backbone.tolist() == [2e-3, 2e-3, 1e-3, 1e-3]
-    assert history.lr_backbone.tolist() == [1e-3, 1e-3, 5e-4, 5e-4]
+    assert parent.history.lr_head.tolist() == [2e-3, 2e-3, 1e-3, 1e-3]
+    assert history.lr_head.tolist() == [1e-3, 1e-3, 5e-4, 5e-4]
+    assert np.allclose(history.lr_backbone, 0.1 * history.lr_head)
 
     moments = [state["exp_avg"].clone() for state in optimiser.state.values()]
     fresh = make_optimiser(make_matcher(config), child("fresh", folder), parent)
     assert not fresh.state
-    assert [group["lr"] for group in fresh.param_groups] == [2e-3] * len(fresh.param_groups)
+    assert [group["lr"] for group in fresh.param_groups] == pytest.approx([2e-3, 2e-4])
     assert any(moment.any() for moment in moments)
 
 
