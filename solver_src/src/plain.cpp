@@ -32,7 +32,7 @@ bool needs_plain(const Problem& problem, const Options& options) {
          out_of_range(problem.largest_cost);
 }
 
-Plain::Plain(const Problem& given, const Options& options) : problem(0, 0, {}, {}, {}, {}) {
+Plain::Plain(const Problem& given, const Options& options, double reward) : problem(0, 0, {}, {}, {}, {}) {
   constexpr double epsilon = std::numeric_limits<double>::epsilon();
   std::vector<double> cost(given.cost);
   std::vector<Term> terms(given.terms);
@@ -55,12 +55,15 @@ Plain::Plain(const Problem& given, const Options& options) : problem(0, 0, {}, {
   }
   problem = Problem(given.n1, given.n2, given.left, given.right, std::move(cost), std::move(terms));
   if (!options.full) return;
-  // A reward for each match that no costs can outweigh.
-  const double magnitude = problem.magnitude();
-  const double reward = magnitude > 0 ? 2 * magnitude * (1 + 1e-9) : 1;
+  if (reward == std::numeric_limits<double>::infinity()) {
+    const double magnitude = problem.magnitude();
+    reward = magnitude > 0 ? 2 * magnitude * (1 + 1e-9) : 1;
+  } else {
+    reward *= problem.largest_cost;
+  }
   matches = largest_matching(problem);
   // Each of a matching's costs is rounded to the resolution of the reward, and so are the sums of the methods.
-  if (magnitude > 0) resolution += std::scalbn(8 * epsilon * matches * reward, exponent_);
+  if (problem.largest_cost > 0) resolution += std::scalbn(8 * epsilon * matches * reward, exponent_);
   for (double& c : problem.cost) {
     c -= reward;
     problem.largest_cost = std::max(problem.largest_cost, std::fabs(c));

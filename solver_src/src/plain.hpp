@@ -1,5 +1,5 @@
 // The problem that the methods see in place of one that asks for more: staying unmatched is free,
-// costs are near 1, and "full" is a reward.
+// costs are near 1, and "full" is a reward of each match.
 #pragma once
 
 #include "solver.hpp"
@@ -10,7 +10,9 @@ namespace gm {
 bool needs_plain(const Problem& problem, const Options& options);
 
 struct Plain {
-  Plain(const Problem& given, const Options& options);
+  // `reward` of a match where the options ask for a full matching, in units of the largest cost; infinity: one that no
+  // costs can outweigh.
+  Plain(const Problem& given, const Options& options, double reward);
 
   Problem problem;
   int matches = 0;        // of a full matching, where the options ask for one

@@ -27,26 +27,16 @@ Result solve_partial(const Problem& problem, const Options& options) {
   return options.method == Method::dual ? solve_dual(problem, options) : solve_best(problem, options);
 }
 
-}  // namespace
+// Rewards of a match that are tried first for a full matching, in units of the largest cost. With any reward, the best
+// of all matchings is the best full one if it is full, and the methods are the quicker the smaller the reward is.
+constexpr double small_rewards[] = {0, 1.0 / 16, 1.0 / 4, 1};
 
-double gap_tolerance(const Problem& problem, const Options& options, double objective) {
-  const double unit = options.unit < 0 ? problem.largest_cost : options.unit;
-  // The methods' values are off by least_gap: what they call closed is that much tighter.
-  const double stated = options.tolerance * std::max(std::fabs(objective + options.offset), unit);
-  return std::max(stated - options.least_gap, options.least_gap);
-}
-
-int largest_matching(const Problem& p) {
-  return count_matches(linear_matching(p, std::vector<double>(p.size(), -1.0)));
-}
-
-Result solve(const Problem& problem, const Options& options) {
-  const PollScope scope(options.give_up);
-  if (!needs_plain(problem, options)) return solve_partial(problem, options);
-  const Plain plain(problem, options);
+// Solves `plain` in place of the problem that it stands for.
+Result solve_plain(const Problem& problem, const Options& options, const Plain& plain) {
+  const std::size_t first = options.events ? options.events->size() : 0;
   Result result = solve_partial(plain.problem, plain.inner(problem, options));
   const bool met = result.lower_bound >= result.objective;
-  if (count_matches(result.assignment) < plain.matches) {  // method dual before its first rounding
+  if (options.method == Method::dual && count_matches(result.assignment) < plain.matches) {  // before it rounds
     result.assignment = linear_matching(plain.problem, plain.problem.cost);
     result.optimal = false;
   }
@@ -66,8 +56,38 @@ Result solve(const Problem& problem, const Options& options) {
       result.stop_reason = "stalled";
   }
   if (options.events)
-    for (Event& event : *options.events) event.lower_bound = plain.as_given(event.lower_bound) - plain.resolution;
+    for (std::size_t k = first; k < options.events->size(); ++k) {
+      Event& event = (*options.events)[k];
+      event.lower_bound = plain.as_given(event.lower_bound) - plain.resolution;
+    }
   return result;
+}
+
+}  // namespace
+
+double gap_tolerance(const Problem& problem, const Options& options, double objective) {
+  const double unit = options.unit < 0 ? problem.largest_cost : options.unit;
+  // The methods' values are off by least_gap: what they call closed is that much tighter.
+  const double stated = options.tolerance * std::max(std::fabs(objective + options.offset), unit);
+  return std::max(stated - options.least_gap, options.least_gap);
+}
+
+int largest_matching(const Problem& p) {
+  return count_matches(linear_matching(p, std::vector<double>(p.size(), -1.0)));
+}
+
+Result solve(const Problem& problem, const Options& options) {
+  const PollScope scope(options.give_up);
+  if (!needs_plain(problem, options)) return solve_partial(problem, options);
+  if (options.full && options.method == Method::best && !problem.terms.empty()) {
+    for (const double reward : small_rewards) {
+      const Plain plain(problem, options, reward);
+      const Result result = solve_plain(problem, options, plain);
+      if (count_matches(result.assignment) == plain.matches) return result;
+      if (!result.optimal) break;  // hard, and not what is asked for
+    }
+  }
+  return solve_plain(problem, options, Plain(problem, options, inf));
 }
 
 std::vector<TracePoint> trace(const Problem& problem, Options options) {

@@ -26,26 +26,31 @@ TEST_CASE("both methods: bound <= optimum <= value, and best proves it") {
   }
 }
 
-TEST_CASE("full: as many matches as possible") {
-  for (int seed = 0; seed < 30; ++seed) {
-    const Problem p = random_problem(4, 4, 900 + seed, 0.5);
-    std::size_t most = 0;
-    double best = 0;
-    each_matching(p, [&](const std::vector<int>& match) {
-      const std::size_t count = match.size() - std::count(match.begin(), match.end(), -1);
-      const double value = p.evaluate(match);
-      if (count > most || (count == most && value < best)) {
-        most = count;
-        best = value;
-      }
-    });
-    Options options;
-    options.full = true;
-    const Result result = solve(p, options);
-    CHECK(static_cast<int>(most) == largest_matching(p));
-    CHECK(result.objective == doctest::Approx(best).epsilon(1e-9));
-    CHECK(result.optimal);
-  }
+TEST_CASE("full: as many matches as possible, whatever they cost") {
+  // From matches that pay anyway to such that no reward near their own costs brings about.
+  for (int seed = 0; seed < 30; ++seed)
+    for (const double dearer : {-0.5, 0.0, 0.3, 1.0, 30.0}) {
+      Problem p = random_problem(4, 3 + seed % 3, 900 + seed, 0.5);
+      std::vector<Term> terms(p.terms);
+      for (Term& t : terms) t.cost += dearer;
+      p = Problem(p.n1, p.n2, p.left, p.right, p.cost, terms);
+      std::size_t most = 0;
+      double best = 0;
+      each_matching(p, [&](const std::vector<int>& match) {
+        const std::size_t count = match.size() - std::count(match.begin(), match.end(), -1);
+        const double value = p.evaluate(match);
+        if (count > most || (count == most && value < best)) {
+          most = count;
+          best = value;
+        }
+      });
+      Options options;
+      options.full = true;
+      const Result result = solve(p, options);
+      CHECK(static_cast<int>(most) == largest_matching(p));
+      CHECK(result.objective == doctest::Approx(best).epsilon(1e-9));
+      CHECK(result.optimal);
+    }
 }
 
 TEST_CASE("what the fuzz target checks, on random bytes") {
