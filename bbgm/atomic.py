@@ -88,6 +88,24 @@ def atomic_write(path: Path, mode: str = "wb") -> Iterator[IO[Any]]:
         yield file
 
 
+def check_writable(path: Path) -> None:
+    """Find out before a long work whether its result can be written; ``path`` stays as it is.
+
+    Raises:
+        WriteError: as of :func:`atomic_path`.
+    """
+    path = Path(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and not path.is_file():
+            raise WriteError(errno.EINVAL, f"cannot write {path}: it is not a file; give the name of a file")
+        trial = path.with_name(f".{path.stem}.{secrets.token_hex(4)}{SUFFIX}")
+        trial.touch(exist_ok=False)
+        trial.unlink()
+    except OSError as error:
+        raise error if isinstance(error, WriteError) else write_error(error, path) from error
+
+
 def remove_leftovers(folder: Path, older_than: float | None = None) -> None:
     """Delete the temporary files of writers that were killed.
 

@@ -44,8 +44,8 @@ FILES = (
 OPTIMISER = "optimiser.pt"
 VOLATILE = ("throughput", "peak_memory_mib", "provenance")
 """Keys of metrics.json that differ between two runs of the same configuration on the same machine."""
-NEEDED = {"config_hash", "n_pairs", "per_class", "mean"}
-"""Keys of metrics.json without which it is none."""
+NEEDED = {"config_hash": str, "n_pairs": int, "per_class": dict, "mean": dict}
+"""Keys of metrics.json without which it is none, and what they hold."""
 TIMING = ("seconds", "solver_seconds")
 """Columns of history.csv that do."""
 
@@ -118,8 +118,12 @@ class RunRecord:
     @cached_property
     def test_pairs(self) -> dict[str, list[tuple[str, str]]]:
         """For each class the image ids of source and target of every test pair, in the order of ``predictions``."""
-        content = json.loads((self.folder / "test_pairs.json").read_text(encoding="utf-8"))
-        return {cls: [(source, target) for source, target in pairs] for cls, pairs in content.items()}
+        path = self.folder / "test_pairs.json"
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+            return {cls: [(source, target) for source, target in pairs] for cls, pairs in content.items()}
+        except (ValueError, TypeError, AttributeError) as error:
+            raise ValueError(f"{path} lists no pairs ({error}): delete it and run 'bbgm train' again") from error
 
     @cached_property
     def predictions(self) -> list[Prediction]:
@@ -147,7 +151,9 @@ def finished(config: RunConfig, folder: Path | None = None) -> RunRecord | None:
         metrics = json.loads((folder / "metrics.json").read_text())
     except ValueError:
         return None
-    if not isinstance(metrics, dict) or not metrics.keys() >= NEEDED or metrics["config_hash"] != config.hash():
+    if not isinstance(metrics, dict) or not all(isinstance(metrics.get(key), kind) for key, kind in NEEDED.items()):
+        return None
+    if metrics["config_hash"] != config.hash():
         return None
     return RunRecord(folder, config, metrics)
 
@@ -256,7 +262,24 @@ def read_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray
     for found, names in ((of_pairs, (*_TEXT, *_RAGGED)), (of_sets, (*_TEXT, *_SET_NUMBERS, *_SET_RAGGED))):
         if missing := {"n1", "n2", *names} - found.keys():
             raise ValueError(f"{path} holds no {sorted(missing)}: delete it and run 'bbgm train' again")
+        if fault := _fault(found):
+            raise ValueError(f"{path} holds no predictions ({fault}): delete it and run 'bbgm train' again")
     return of_pairs, of_sets
+
+
+def _fault(columns: dict[str, np.ndarray]) -> str:
+    """What is wrong with the kinds and lengths of the arrays; empty if nothing."""
+    for name, array in columns.items():
+        if array.ndim != 1 or array.dtype.kind != ("U" if name in _TEXT else "i"):
+            return f"{name} is of type {array.dtype} and shape {array.shape}"
+    n1, n2 = columns["n1"], columns["n2"]
+    if (n1 < 0).any() or (n2 < 0).any():
+        return "n1 or n2 is negative"
+    lengths = {**dict.fromkeys(_SET_RAGGED, n1.sum()), "kept2": n2.sum()}
+    for name, array in columns.items():
+        if len(array) != lengths.get(name, len(n1)):
+            return f"{name} has {len(array)} entries, expected {lengths.get(name, len(n1))}"
+    return ""
 
 
 def read_predictions(path: Path) -> tuple[list[Prediction], list[SetPrediction]]:
@@ -266,11 +289,8 @@ def read_predictions(path: Path) -> tuple[list[Prediction], list[SetPrediction]]
         ValueError: the file is truncated or is something else.
     """
     pairs, of_sets = read_arrays(path)
-    try:
-        alone = [Prediction(**row) for row in _rows(pairs, _TEXT, _RAGGED)]
-        return alone, [SetPrediction(**row) for row in _rows(of_sets, (*_TEXT, *_SET_NUMBERS), _SET_RAGGED)]
-    except ValueError as error:
-        raise ValueError(f"{path} holds no predictions ({error}): delete it and run 'bbgm train' again") from error
+    alone = [Prediction(**row) for row in _rows(pairs, _TEXT, _RAGGED)]
+    return alone, [SetPrediction(**row) for row in _rows(of_sets, (*_TEXT, *_SET_NUMBERS), _SET_RAGGED)]
 
 
 def _rows(columns: dict[str, Any], plain: Sequence[str], ragged: Sequence[str]) -> list[dict[str, Any]]:

@@ -66,7 +66,15 @@ def read_measurements(path: Path | None = None) -> list[Measurement]:
             if unknown := sorted(one.where.keys() - known.keys()):
                 raise ValueError(f"measurement {number}: {unknown[0]!r} is no setting of a run")
             found.append(one)
-    except (ValidationError, ValueError, TypeError, KeyError, FileNotFoundError) as error:
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(map(str, first["loc"])) or "it"
+        raise ValueError(
+            f"{path}: measurement {number}: {name}: {first['msg']} (given: {str(first['input'])[:80]}): correct it"
+        ) from error
+    except KeyError as error:
+        raise ValueError(f"{path} holds no measurements: write them as [[measurement]]") from error
+    except (ValueError, TypeError, OSError) as error:
         raise ValueError(f"{path} holds no measurements: {error}") from error
     return found
 

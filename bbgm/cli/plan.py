@@ -38,6 +38,10 @@ def _plan(options: argparse.Namespace) -> None:
     from bbgm.plan import make_plan
 
     plan = make_plan(options.budget)
+    if not plan.groups:
+        raise ValueError(
+            f"no run is listed for the budget {options.budget!r}: see experiments and seeds in config/config.yaml"
+        )
     print(json.dumps(plan.to_dict(), indent=2) if options.json else _describe(plan))
 
 

@@ -22,8 +22,13 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
 
 
 def _pretrain(options: argparse.Namespace) -> None:
+    from bbgm.atomic import check_writable
     from bbgm.pretrain import pretrain, write_weights
 
+    for name, least in (("photos", 1), ("steps", 1), ("seed", 0)):
+        if getattr(options, name) < least:
+            raise ValueError(f"--{name} is {getattr(options, name)}, expected {least} or more")
+    check_writable(options.file)  # before the minutes of work, not after them
     how = {"photos": options.photos, "steps": options.steps, "seed": options.seed}
     write_weights(options.file, pretrain(*how.values()), **how)
     print(options.file)

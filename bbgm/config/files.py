@@ -43,7 +43,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raise ValueError(f"no configuration {path}: {path.stem!r} is not one of {known}")
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"{path} is not valid YAML: {error}") from error
     if content is None:
         return {}
@@ -87,7 +87,8 @@ def load_run(
 
     From weakest to strongest: the budget, its ``datasets.<dataset>``, its ``filters.<filter>``, the experiment with its
     sections in the same order and then its ``budgets.<budget>``, and the overrides. A section may hold further ones,
-    e.g. ``datasets.voc.filters.unfiltered``. The ``parent:`` of an experiment becomes that run's whole configuration.
+    e.g. ``datasets.voc.filters.unfiltered``. The ``parent:`` of an experiment becomes that run's whole
+    configuration; null is none, also where a weaker layer has one.
 
     Args:
         method: name of a file in ``config/experiments``.
@@ -131,7 +132,7 @@ def _load(
         )
     content = overlay(content, {"method": method, "budget": budget, "seed": seed, **overrides})
     content.setdefault("setting", _setting(chosen["datasets"], chosen["filters"]))
-    if any("parent" in layer for layer in layers.values()):
+    if content.get("parent") is not None:
         content["parent"] = _parent(content["parent"], budget, folder, (*children, method))
     return make_run(content, origin=origin)
 

@@ -29,18 +29,16 @@ def list_runs(
     content = read_yaml(folder / "config.yaml") if content is None else content
     if budget not in BUDGET_NAMES:
         raise ValueError(f"budget {budget!r} is not one of {list(BUDGET_NAMES)}")
-    for part in ("experiments", "seeds"):
-        for dataset, filters in content[part].items():
-            _check(f"{part}: data set", dataset, DATASET_NAMES)
-            for name in filters:
-                _check(f"{part}.{dataset}: filter", name, FILTER_NAMES)
+    experiments, seeds = (_by_filter(content, part) for part in ("experiments", "seeds"))
+    known = tuple(sorted(file.stem for file in (folder / "experiments").glob("*.yaml")))
     runs: dict[Path, RunConfig] = {}
-    for dataset, filters in content["experiments"].items():
-        for name, methods in filters.items():
-            seeds = _seeds(content["seeds"], dataset, name, budget, methods)
-            for method in methods:
-                for seed in range(seeds[method]):
-                    _add(runs, load_run(method, budget, seed, folder, dataset=dataset, filter=name))
+    for (dataset, name), listed in experiments.items():
+        place = f"{dataset}.{name}"
+        methods = _methods(f"experiments.{place}", listed)
+        counts = _counts(f"seeds.{place}", seeds.get((dataset, name)), budget, known)
+        for method in methods:
+            for seed in range(counts.get(method, counts.get(OTHERS, 0))):
+                _add(runs, load_run(method, budget, seed, folder, dataset=dataset, filter=name))
     return list(runs.values())
 
 
@@ -49,14 +47,51 @@ def _check(what: str, name: Any, allowed: tuple[str, ...]) -> None:
         raise ValueError(f"config.yaml: {what} {name!r} is not one of {list(allowed)}")
 
 
-def _seeds(seeds: Mapping[str, Any], dataset: str, name: str, budget: str, methods: list[str]) -> dict[str, int]:
-    """Number of runs of each method: 0 where none is given for the data set, the filter or the budget."""
-    given = seeds.get(dataset, {}).get(name, {}).get(budget, 0)
+def _mapping(place: str, value: Any) -> Mapping[Any, Any]:
+    """A part of the file, which may be left empty."""
+    if not isinstance(value, Mapping | None):
+        raise ValueError(f"config.yaml: {place} is {value!r}, expected a mapping of keys to values")
+    return value or {}
+
+
+def _by_filter(content: Mapping[str, Any], part: str) -> dict[tuple[str, str], Any]:
+    """What ``experiments`` or ``seeds`` has below each data set and filter."""
+    found = {}
+    for dataset, filters in _mapping(part, content.get(part)).items():
+        _check(f"{part}: data set", dataset, DATASET_NAMES)
+        for name, value in _mapping(f"{part}.{dataset}", filters).items():
+            _check(f"{part}.{dataset}: filter", name, FILTER_NAMES)
+            found[dataset, name] = value
+    return found
+
+
+def _methods(place: str, value: Any) -> tuple[str, ...]:
+    """Names of experiments."""
+    names = [] if value is None else value
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"config.yaml: {place} is {value!r}, expected a list of names of experiments")
+    return tuple(names)
+
+
+def _counts(place: str, seeds: Any, budget: str, known: tuple[str, ...]) -> dict[str, int]:
+    """Number of runs by experiment, which need not be listed; empty where none is given for the filter or budget."""
+    by_budget = _mapping(place, seeds)
+    for name in by_budget:
+        _check(f"{place}: budget", name, BUDGET_NAMES)
+    given = by_budget.get(budget, 0)
     if not isinstance(given, Mapping):
         given = {OTHERS: given}
     for method in given:
-        _check(f"seeds.{dataset}.{name}.{budget}: experiment", method, (*methods, OTHERS))
-    return {method: given.get(method, given.get(OTHERS, 0)) for method in methods}
+        _check(f"{place}.{budget}: experiment", method, (*known, OTHERS))
+    return {method: _number(f"{place}.{budget}", count) for method, count in given.items()}
+
+
+def _number(place: str, value: Any) -> int:
+    """A number of runs; Snakemake's command line gives numbers within braces as text."""
+    text = str(value)
+    if isinstance(value, bool | float) or not (text.isascii() and text.isdigit()):
+        raise ValueError(f"config.yaml: {place} has {value!r}, expected a number of runs, 0 or more")
+    return int(text)
 
 
 def _add(runs: dict[Path, RunConfig], run: RunConfig) -> None:

@@ -1,6 +1,6 @@
 """An object with keypoints, as a file of one's own describes it (`bbgm.data.folder` says how)."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -14,7 +14,7 @@ class AnnotatedObject(BaseModel):
 
     file: str = Field(min_length=1)
     cls: str = Field(alias="class", pattern=r"^[^/]+$")
-    keypoints: dict[str, tuple[float, float]]
+    keypoints: dict[Annotated[str, Field(min_length=1)], tuple[float, float]]
     box: Box | None = None
     size: tuple[int, int] | None = None
     split: Literal["train", "test"] | None = None

@@ -61,8 +61,12 @@ def objects_of(path: Path, coco: Coco) -> list[AnnotatedObject]:
 
     Raises:
         ValueError: an annotation of an image or category that the file does not have, or with a wrong number of
-            keypoints; two keypoints of one name.
+            keypoints; two keypoints of one name, two images or categories of one id.
     """
+    for what, ids in (("categories", [one.id for one in coco.categories]), ("images", [one.id for one in coco.images])):
+        if len(set(ids)) < len(ids):
+            second = next(one for one in ids if ids.count(one) > 1)
+            raise ValueError(f"{path}: two {what} have the id {second!r}: ids are unique; correct it")
     categories, images = {item.id: item for item in coco.categories}, {item.id: item for item in coco.images}
     for category in coco.categories:
         if twice := [name for name in category.keypoints if category.keypoints.count(name) > 1]:

@@ -40,7 +40,8 @@ _TABLE = CAPACITY * _RECORD.itemsize
 _SLOT = FRAME * FRAME * 3
 
 # Pillow raises each of these for broken files.
-_BROKEN = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
+_BROKEN = (OSError, SyntaxError, ValueError)
+_ORIENTATION, _UPRIGHT = 0x0112, 1  # of EXIF; 2 to 8 are turned or mirrored
 
 
 def image_size(path: Path) -> tuple[int, int]:
@@ -55,8 +56,20 @@ def image_size(path: Path) -> tuple[int, int]:
             return image.size
     except FileNotFoundError as error:
         raise _missing(path) from error
+    except Image.DecompressionBombError as error:
+        raise _too_large(path, error) from error
     except _BROKEN as error:
         raise ValueError(f"image {path} cannot be read ({error}): truncated, or no image; copy it again") from error
+
+
+def is_turned(path: Path) -> bool:
+    """Whether an image file says by EXIF that it is shown rotated or mirrored; `decode` takes it as it is stored."""
+    with Image.open(path) as image:
+        try:
+            exif = Image.Image.getexif(image)  # that of the formats may decode the whole image
+        except Exception:  # damaged EXIF raises what it likes, and viewers pass over it
+            return False
+        return exif.get(_ORIENTATION, _UPRIGHT) in range(2, 9)
 
 
 def decode(path: Path, box: Box | None = None) -> np.ndarray:
@@ -66,19 +79,28 @@ def decode(path: Path, box: Box | None = None) -> np.ndarray:
 
     Raises:
         FileNotFoundError: no such file.
-        ValueError: the file is truncated or no image, or the box is not within it.
+        ValueError: the file is truncated or no image, too large, or of more than 8 bits; or the box is not within it.
     """
     try:
         with Image.open(path) as image:
-            return np.array(image.convert("RGB").resize((FRAME, FRAME), Image.Resampling.BICUBIC, box))
+            if image.mode[0] not in "IF":
+                return np.array(image.convert("RGB").resize((FRAME, FRAME), Image.Resampling.BICUBIC, box))
     except FileNotFoundError as error:
         raise _missing(path) from error
+    except Image.DecompressionBombError as error:
+        raise _too_large(path, error) from error
     except _BROKEN as error:
         raise ValueError(f"image {path} cannot be decoded ({error}): truncated, or no image; copy it again") from error
+    # Pillow would cut off what is above 255, and give a white image.
+    raise ValueError(f"image {path} has more than 8 bits a channel (mode {image.mode}): convert it to 8 bits")
 
 
 def _missing(path: Path) -> FileNotFoundError:
     return FileNotFoundError(f"image {path} is missing: put it back")
+
+
+def _too_large(path: Path, error: Exception) -> ValueError:
+    return ValueError(f"image {path} is too large ({error}): scale it down, and its keypoints with it")
 
 
 def _key(path: Path, box: Box | None) -> bytes:

@@ -28,7 +28,7 @@ from pydantic import ValidationError
 
 from bbgm.data.annotated import AnnotatedObject, Annotations
 from bbgm.data.coco import Coco, objects_of
-from bbgm.data.crops import Box, CropCache, image_size
+from bbgm.data.crops import Box, CropCache, image_size, is_turned
 from bbgm.data.drops import EITHER, Drop, DropReport
 from bbgm.data.keypoints import FRAME, SUBSETS, KeypointImage, Subset
 from bbgm.data.split import Images
@@ -108,7 +108,7 @@ def read_objects(root: Path) -> list[AnnotatedObject]:
             "BBGM_DATA or absolute; README, 'Your own images', has an example"
         )
     try:
-        content = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_unique)
+        content = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=_unique)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is no JSON ({error}): correct it") from error
     objects = parse(path, content)
@@ -118,6 +118,21 @@ def read_objects(root: Path) -> list[AnnotatedObject]:
     if lacking is not None and any(item.split for item in objects):
         raise ValueError(f"{path}: {lacking} has no split and others have one: give it to all or to none")
     return objects
+
+
+def find_faults(root: Path) -> list[str]:
+    """Why `read_folder` cannot read it, object by object: all of it, where an error names the first.
+
+    Raises:
+        FileNotFoundError, ValueError: there is no annotation file, or it cannot be read as a whole.
+    """
+    faults: dict[str, None] = {}
+    for item in read_objects(root):
+        try:
+            _read_object(root, item, item.file, True, None)
+        except (ValueError, OSError) as error:
+            faults[str(error)] = None
+    return list(faults)
 
 
 def parse(path: Path, content: Any) -> list[AnnotatedObject]:
@@ -152,6 +167,11 @@ def _read_object(
         raise ValueError(
             f"{path} is {size[0]} x {size[1]} px, {FILE} says {item.size[0]} x {item.size[1]}: it is another image or "
             "another resolution"
+        )
+    if is_turned(path):
+        raise ValueError(
+            f"{path} says by EXIF that it is shown rotated or mirrored, and its keypoints may be meant either way: "
+            "store it upright ('mogrify -auto-orient'), or remove the tag if the keypoints fit the file as it is stored"
         )
     box = _box(where, item.box, size) if boxes and item.box else None
     points = np.array(list(item.keypoints.values()), dtype=np.float64).reshape(-1, 2)

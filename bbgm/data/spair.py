@@ -89,7 +89,7 @@ def read_pair(path: Path) -> PairRecord:
         label = " ".join(f"{key}={int(content[name])}" for key, name in DIFFICULTY.items())
         images = str(content["src_imname"]), str(content["trg_imname"])
         cls = str(content["category"])
-    except (ValueError, KeyError, TypeError, IndexError) as error:
+    except (ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError) as error:
         raise ValueError(
             f"{path} is no annotation of a pair ({type(error).__name__}: {error}): it is damaged, copy it again"
         ) from error
@@ -106,6 +106,13 @@ def read_pair(path: Path) -> PairRecord:
         raise ValueError(
             f"{path}: src_imsize and trg_imsize are {sizes[0]} and {sizes[1]}, must be positive: correct it"
         )
+    for points, size in zip(xy, sizes, strict=True):
+        far = (np.abs(points - np.array(size) / 2) > 1.5 * np.array(size)).any(axis=1)
+        if far.any():
+            raise ValueError(
+                f"{path}: keypoint {names[int(np.argmax(far))]!r} at {points[np.argmax(far)].tolist()} is far "
+                f"outside of its image of {size[0]} x {size[1]} px: correct it"
+            )
     return PairRecord(path, cls, images, (sizes[0], sizes[1]), names, (xy[0], xy[1]), label)
 
 

@@ -1,18 +1,24 @@
 """How much of a data set is used, and whether its reader can read it, for ``bbgm data status``."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations
 from pathlib import Path
 
 from bbgm.config import DataConfig, ProtocolConfig
 from bbgm.data import READERS
 from bbgm.data.crops import decode
-from bbgm.data.folder import read_folder
-from bbgm.data.keypoints import SUBSETS
+from bbgm.data.drops import DropReport
+from bbgm.data.folder import find_faults, read_folder
+from bbgm.data.keypoints import SUBSETS, Subset
+from bbgm.data.registry import find
+from bbgm.data.split import Images
 
 READ = ("voc", "willow", "spair")
 """Original data sets that have a reader, by their names in ``registry.toml``."""
+PARTS = {"voc": ("voc", "voc-keypoints", "voc-split")}
+"""Where there are several: what must be there, by the same names; instead of the split a ``.json`` of one's own."""
 
 
 def describe_usable(name: str) -> tuple[list[str], list[str]]:
@@ -25,9 +31,9 @@ def describe_usable(name: str) -> tuple[list[str], list[str]]:
     data = DataConfig.model_validate({"dataset": name, "source": "original"})
     try:
         dataset = READERS[name](data, ProtocolConfig())
-    except FileNotFoundError as error:  # a part of it that is reported on its own
-        return [f"  not read  {error}"], []
     except (ValueError, OSError) as error:
+        if isinstance(error, FileNotFoundError) and not _is_complete(name):  # what it lacks is reported on its own
+            return [f"  not read  {error}"], []
         return [], [str(error)]
     lines = []
     for subset in SUBSETS:
@@ -42,6 +48,13 @@ def describe_usable(name: str) -> tuple[list[str], list[str]]:
     return lines, []
 
 
+def _is_complete(name: str) -> bool:
+    """Whether all that a data set is made of is there; Pascal VOC comes in three parts."""
+    items = [find(part) for part in PARTS.get(name, (name,))]
+    places = [item.locate(item.folder()) for item in items]
+    return all(place.exists() or place.with_suffix(".json").exists() for place in places)
+
+
 def describe_folder(root: Path, check: bool = False) -> tuple[list[str], list[str]]:
     """Report lines for a folder of one's own images, and what is broken in it, one phrase each.
 
@@ -50,11 +63,16 @@ def describe_folder(root: Path, check: bool = False) -> tuple[list[str], list[st
         check: decode every image, too.
     """
     try:
-        images, splits, dropped = read_folder(root)
+        faults = find_faults(root)
+        images, splits, dropped = ({}, {}, DropReport()) if faults else read_folder(root)
     except (ValueError, OSError) as error:
-        return [f"{root}", f"  status    broken: {error}"], [str(error)]
+        faults = [str(error)]
+    if faults:
+        return [f"{root}", f"  status    broken: {'; '.join(faults)}"], faults
     members = [image for one in images.values() for image in one]
-    faults = broken_images(sorted({image.path for image in members})) if check else []
+    faults = _without_pairs(images, splits)
+    if check:
+        faults += broken_images(sorted({image.path for image in members}))
     counts = ", ".join(f"{cls} {len(one)}" for cls, one in images.items())
     left_out = dict(Counter(drop.reason for drop in dropped.drops))
     parts = Counter(splits[image.image_id] for image in members) if splits else {}
@@ -66,6 +84,26 @@ def describe_folder(root: Path, check: bool = False) -> tuple[list[str], list[st
         f"  left out  {', '.join(f'{n} {reason}' for reason, n in left_out.items()) or 'none'}",
     ]
     return lines, faults
+
+
+def _without_pairs(images: Images, splits: Mapping[str, Subset]) -> list[str]:
+    """Classes that no run can use, one phrase each: without a pair to train, or one to test."""
+    if not images:
+        return ["no object has a keypoint"]
+    faults = []
+    for cls, members in images.items():
+        parts = {f"class {cls}": list(members)}
+        if splits:
+            parts = {
+                f"the {part} part of class {cls}": [one for one in members if splits[one.image_id] == part]
+                for part in SUBSETS
+            }
+        for named, ones in parts.items():
+            if len(ones) < (least := 2 if splits else 4):
+                faults.append(f"{named} has {len(ones)} objects, a run wants {least}")
+            elif not any(len({*one.names} & {*other.names}) > 1 for one, other in combinations(ones, 2)):
+                faults.append(f"{named} has no two images with two common keypoints")
+    return [f"{fault}: add images, or leave the class out by data.classes" for fault in faults]
 
 
 def broken_images(files: Sequence[Path]) -> list[str]:

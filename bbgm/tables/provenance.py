@@ -44,7 +44,16 @@ def list_provenance(budget: str, table: str | None = None, results_root: Path | 
             f"no finished run{f' of table {table}' if table else ''} below {root / budget}: make them with "
             f"'snakemake --cores all --config budget={budget}'"
         )
-    return pd.DataFrame([_line(run) for run in shown], columns=list(COLUMNS))
+    lines = []
+    for run in shown:
+        try:
+            lines.append(_line(run))
+        except (KeyError, TypeError, AttributeError, ZeroDivisionError) as error:
+            raise ValueError(
+                f"{run.folder / 'metrics.json'} does not say how the run was made ({type(error).__name__}: {error}): "
+                "delete it and run 'bbgm train' again"
+            ) from error
+    return pd.DataFrame(lines, columns=list(COLUMNS))
 
 
 def describe_provenance(lines: pd.DataFrame) -> str:

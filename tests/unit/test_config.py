@@ -199,7 +199,8 @@ def test_runs_are_listed_with_their_parents_first(layered: Path) -> None:
         (
             "seeds",
             {"willow": {"intersection": {"demo": {"om": 2}}}},
-            r"seeds\.willow\.intersection\.demo: experiment 'om' is not one of \['on', 'plain', 'others'\]",
+            r"seeds\.willow\.intersection\.demo: experiment 'om' is not one of \['mine', 'on', 'plain', "
+            r"'start', 'others'\]",
         ),
     ):
         with pytest.raises(ValueError, match=message):

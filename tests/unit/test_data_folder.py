@@ -211,6 +211,47 @@ def test_images_that_are_missing_or_broken(write: Callable[..., DataConfig], tmp
         open_dataset(data, SMALL)
 
 
+def test_the_status_names_every_fault(write: Callable[..., DataConfig], tmp_path: Path, capsys: Any) -> None:
+    def faults(content: list[Content]) -> str:
+        write(content)
+        assert main(["data", "status", "--folder", str(tmp_path / "mine"), "--check"]) == 2
+        return capsys.readouterr().err
+
+    every = [entry(k) for k in range(6)]
+    text = faults([entry(0, file="gone.png"), entry(1, box=[5, 5, 5, 9]), *every[2:]])
+    assert "gone.png is missing" in text
+    assert "box [5.0, 5.0, 5.0, 9.0] (left, top, right, bottom) has no area" in text
+    assert "class dog has 1 objects, a run wants 4" in faults([entry(0, **{"class": "dog"}), *every[1:]])
+    assert "the test part of class cat has 0 objects" in faults([entry(k, split="train") for k in range(6)])
+    assert "the test part of class cat has 1 objects" in faults(
+        [entry(k, split="train" if k else "test") for k in range(6)]
+    )
+    assert "class cat has no two images with two common" in faults(
+        [entry(k, keypoints={f"n{k}": [1, 1], "nose": [2, 2]}) for k in range(6)]
+    )
+    assert "no object has a keypoint" in faults([entry(k, keypoints={}) for k in range(6)])
+
+
+def test_images_that_would_be_read_otherwise_than_meant(write: Callable[..., DataConfig], tmp_path: Path) -> None:
+    read = write()
+    turned, path = Image.Exif(), tmp_path / "mine/0.png"
+    turned[0x0112] = 6
+    Image.new("RGB", SIZE).save(path, exif=turned)
+    with pytest.raises(ValueError, match=r"0\.png says by EXIF that it is shown rotated .*auto-orient"):
+        open_dataset(read, SMALL)
+    Image.fromarray(np.full(SIZE[::-1], 40000, np.uint16)).save(path)
+    with pytest.raises(ValueError, match=r"0\.png has more than 8 bits a channel \(mode I;16\): convert it to 8 bits$"):
+        open_dataset(read, SMALL)
+    Image.new("1", (14_000, 14_000)).save(path)
+    with pytest.raises(ValueError, match=r"0\.png is too large .*: scale it down, and its keypoints with it$"):
+        open_dataset(read, SMALL)
+
+
+def test_a_file_from_windows(write: Callable[..., DataConfig]) -> None:
+    read = write("\ufeff" + json.dumps({"images": [entry(k) for k in range(6)]}))
+    assert open_dataset(read, SMALL).classes == ("cat",)
+
+
 def test_ids_and_classes(write: Callable[..., DataConfig], tmp_path: Path) -> None:
     shutil.copyfile(tmp_path / "mine" / "0.png", tmp_path / "mine" / "0.jpg")
     with pytest.raises(ValueError, match=r"two objects get the id '0'"):

@@ -162,6 +162,25 @@ def test_what_does_not_fit_is_named(parent: RunRecord, folder: Path, tmp_path: P
     refused(r"seed: Input should be greater than or equal to 0", parent={**start, "seed": -1})
 
 
+def test_a_parent_in_a_section_and_none_at_all(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path / "config")
+
+    def parent_of(**content: object) -> str | None:
+        (tmp_path / "config/experiments/mine.yaml").write_text(yaml.safe_dump({"title": "x", **content}))
+        parent = load_run("mine", "smoke", 0, tmp_path / "config").parent
+        return parent and f"{parent.run.method}{parent.run.seed}"
+
+    assert parent_of(parent={"method": "start"}) == "start0"
+    assert parent_of(budgets={"smoke": {"parent": {"method": "start", "seed": 2}}}) == "start2"
+    assert parent_of(budgets={"demo": {"parent": {"method": "start"}}}) is None
+    assert parent_of(like="on") == "start4"
+    assert parent_of(like="on", datasets={"willow": {"parent": {"seed": 5}}}) == "start5"
+    assert parent_of(like="on", parent=None) is None
+    assert parent_of(like="on", filters={"intersection": {"parent": None}}) is None
+    with pytest.raises(ValueError, match=r"mine\.yaml: its parent 'mine' starts from it"):
+        parent_of(filters={"intersection": {"parent": {"method": "mine"}}})
+
+
 def test_broken_files_of_the_parent_are_named(parent: RunRecord, folder: Path, tmp_path: Path) -> None:
     matcher = make_matcher(parent.config)
     optimiser = make_optimiser(matcher, parent.config)

@@ -92,6 +92,31 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert json.loads(stored.metadata()["provenance"])["photos"] == 1
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["."], "it is not a file; give the name of a file"),
+        (["there/below.safetensors"], "cannot write there/below.safetensors"),
+        (["new.safetensors", "--photos", "0"], "--photos is 0, expected 1 or more"),
+        (["new.safetensors", "--steps", "0"], "--steps is 0, expected 1 or more"),
+        (["new.safetensors", "--seed", "-1"], "--seed is -1, expected 0 or more"),
+    ],
+)
+def test_what_cannot_be_done_is_told_before_the_work(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    options: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there").touch()
+    work = ["--steps", str(10**9)]  # it would never end
+    assert main(["pretrain-backbone", *work, *options]) == 2
+    assert message in capsys.readouterr().err
+    assert [file.name for file in tmp_path.iterdir()] == ["there"]
+
+
 def test_mirrored_labels() -> None:
     """In a mirror the left wheel is a right one, and a car that faces right faces left."""
     assert plain("L_HeadLight") == plain("R_HeadLight") == "HeadLight"

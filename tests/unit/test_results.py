@@ -3,7 +3,7 @@
 import contextlib
 import json
 import multiprocessing
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -46,7 +46,8 @@ def folder(tmp_path: Path, config: RunConfig) -> Path:
     for name in FILES:
         write_text(tmp_path / "run" / name, "")
     write_text(tmp_path / "run" / "config.yaml", config.to_yaml())
-    write_json(tmp_path / "run" / "metrics.json", dict.fromkeys(NEEDED) | {"config_hash": config.hash()})
+    metrics = {key: kind() for key, kind in NEEDED.items()} | {"config_hash": config.hash()}
+    write_json(tmp_path / "run" / "metrics.json", metrics)
     write_predictions(tmp_path / "run" / "predictions.npz", [])
     return tmp_path / "run"
 
@@ -103,6 +104,50 @@ def test_truncated_predictions_name_the_file(tmp_path: Path) -> None:
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 255]) + whole[place + 1 :])
         with contextlib.suppress(ValueError):
             read_predictions(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("truth", lambda array: array[:-1], "truth has"),
+        ("kept2", lambda array: np.append(array, array[:1]), "kept2 has"),
+        ("cls", lambda array: array[:-1], "cls has"),
+        ("difficulty", lambda array: np.append(array, array[:1]), "difficulty has"),
+        ("n1", lambda array: np.append(array, 1), "entries, expected"),
+        ("n2", lambda array: -array, "n1 or n2 is negative"),
+        ("n1", lambda array: array.astype(float), "n1 is of type float64"),
+        ("assignment", lambda array: array.astype(str), "assignment is of type <U"),
+        ("source", lambda array: array[:, None], "source is of type <U.* and shape"),
+        ("truth", lambda _: np.array(3), r"truth is of type int64 and shape \(\)"),
+        ("sets_joint", lambda _: np.zeros(2, np.int32), "joint has 2 entries, expected 0"),
+    ],
+)
+def test_predictions_that_do_not_fit_together_name_the_array(
+    tmp_path: Path, name: str, change: Callable[[np.ndarray], np.ndarray], message: str
+) -> None:
+    generator = np.random.default_rng(2)
+    path = tmp_path / "predictions.npz"
+    write_predictions(path, [_prediction(generator) for _ in range(9)])
+    with np.load(path) as stored:
+        arrays = dict(stored)
+    np.savez(path, **(arrays | {name: change(arrays[name])}))
+    with pytest.raises(ValueError, match=rf"predictions\.npz holds no predictions \(.*{message}.*'bbgm train'"):
+        read_predictions(path)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]", '{"Car": 3}', '{"Car": [["a"]]}', '{"Car": null}', "\ud800"])
+def test_damaged_test_pairs_name_the_file(folder: Path, text: str) -> None:
+    (folder / "test_pairs.json").write_bytes(text.encode(errors="surrogatepass"))
+    with pytest.raises(ValueError, match=r"test_pairs\.json lists no pairs \(.*'bbgm train'"):
+        _ = load(folder).test_pairs
+
+
+@pytest.mark.parametrize("key", NEEDED)
+@pytest.mark.parametrize("value", [None, [1]])
+def test_metrics_of_another_kind_are_no_finished_run(folder: Path, config: RunConfig, key: str, value: object) -> None:
+    metrics = json.loads((folder / "metrics.json").read_text())
+    (folder / "metrics.json").write_text(json.dumps(metrics | {key: value}))
+    assert finished(config, folder) is None
 
 
 def test_finished_only_with_all_files_and_the_same_configuration(folder: Path, config: RunConfig) -> None:
