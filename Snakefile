@@ -43,6 +43,7 @@ rule tables:
 rule figures:
     input:
         expand(f"{FIGURES}/{{notebook}}.{{suffix}}", budget=BUDGET, notebook=NOTEBOOKS, suffix=["pdf", "png"]),
+        expand(f"{OUT}/figures", budget=BUDGET),
 
 
 rule all:

@@ -17,6 +17,7 @@ from bbgm.data.keypoints import FRAME, KeypointImage
 from bbgm.data.pairs import KeypointPair
 from bbgm.graph import Graph, pseudo_coordinates
 from bbgm.network import BBGM, PairCosts
+from bbgm.reproducible import reproducible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,6 +91,8 @@ class PairSteps:
 def follow_pair(network: BBGM, pair: KeypointPair) -> PairSteps:
     """Compute a pair's costs, and keep every step. The numbers are those of ``network.costs([pair])``, up to rounding.
 
+    One thread computes them, since float sums depend on how many do, and a figure should not.
+
     Raises:
         ValueError: the network is in training mode, where batch norm depends on the other images of a batch; or it is
             an ablation that leaves steps out.
@@ -98,14 +101,15 @@ def follow_pair(network: BBGM, pair: KeypointPair) -> PairSteps:
         raise ValueError("the network is in training mode: call network.eval() first")
     if network.refinement is None or network.edge_affinity is None:
         raise ValueError("the network has no SplineCNN or no edge costs: follow a pair through the whole BB-GM")
-    source, target = _follow(network, pair.source, pair.kept1), _follow(network, pair.target, pair.kept2)
-    g = global_features(source.pooled[None], target.pooled[None])
-    x, y = source.refined[None], target.refined[None]
-    incidence = [incidence_matrices([side.graph]).to(x) for side in (source, target)]
-    unary = -network.vertex_affinity(x, y, g)[0]
-    quadratic = -0.5 * network.edge_affinity(x, y, g, *incidence)[0]
-    a_vertex, a_edge = (one.coefficients(g)[0] for one in (network.vertex_affinity, network.edge_affinity))
-    costs = PairCosts(unary, quadratic, source.graph, target.graph)
+    with reproducible(threads=1):
+        source, target = _follow(network, pair.source, pair.kept1), _follow(network, pair.target, pair.kept2)
+        g = global_features(source.pooled[None], target.pooled[None])
+        x, y = source.refined[None], target.refined[None]
+        incidence = [incidence_matrices([side.graph]).to(x) for side in (source, target)]
+        unary = -network.vertex_affinity(x, y, g)[0]
+        quadratic = -0.5 * network.edge_affinity(x, y, g, *incidence)[0]
+        a_vertex, a_edge = (one.coefficients(g)[0] for one in (network.vertex_affinity, network.edge_affinity))
+        costs = PairCosts(unary, quadratic, source.graph, target.graph)
     return PairSteps(pair, source, target, g[0], a_vertex, a_edge, costs)
 
 

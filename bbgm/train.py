@@ -1,14 +1,9 @@
 """One run: train, evaluate, write everything down. Idempotent, and resumed after the last finished epoch."""
 
 import logging
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-
-import torch
 
 from bbgm import machine
 from bbgm.atomic import remove_leftovers
@@ -22,6 +17,7 @@ from bbgm.fit import fit, make_optimiser
 from bbgm.lock import folder_lock
 from bbgm.matcher import Matcher
 from bbgm.network import make_matcher
+from bbgm.reproducible import reproducible
 from bbgm.results import (
     FILES,
     OPTIMISER,
@@ -66,7 +62,7 @@ def run(config: RunConfig, folder: Path | None = None, progress: bool = True) ->
         done = finished(config, folder)  # by the process that held the lock
         if done is None:
             _discard_stale(folder, config)
-            with _reproducible(config.threads):
+            with reproducible(config.threads):
                 _make(config, parent, folder, progress)
             done = load(folder)
         return done
@@ -134,7 +130,7 @@ def evaluate_run(record: RunRecord, pairs_per_class: int | None = None, progress
         recorded = []
         protocol = protocol.model_copy(update={"test_pairs_per_class": pairs_per_class})
     dataset = open_dataset(record.config.data, protocol)
-    with _reproducible(record.config.threads):
+    with reproducible(record.config.threads):
         return evaluate(load_matcher(record), dataset, protocol, progress, recorded)
 
 
@@ -201,18 +197,3 @@ def _discard_stale(folder: Path, config: RunConfig) -> None:
     for file in old:
         file.unlink()
     Checkpoints(folder / "checkpoint", config.hash()).clear()
-
-
-@contextmanager
-def _reproducible(threads: int) -> Iterator[None]:
-    """A fixed number of threads and deterministic kernels, since float sums depend on both; undone at the end."""
-    before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
-    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # asked for by torch on a GPU
-    with torch.random.fork_rng(devices=[]):
-        torch.set_num_threads(threads)
-        torch.use_deterministic_algorithms(True, warn_only=torch.cuda.is_available())
-        try:
-            yield
-        finally:
-            torch.set_num_threads(before[0])
-            torch.use_deterministic_algorithms(before[1])

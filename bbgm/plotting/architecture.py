@@ -116,7 +116,7 @@ def plot_construction(steps: "PairSteps", assignment: np.ndarray, *, width: floa
         ax_a.plot(np.linspace(0, 100, len(values)), values, label=f"{name}, C = {len(values)}", color=f"C{k}")
     ax_a.axhline(0, color="0.7", linewidth=0.5, linestyle="-", zorder=0)
     ax_a.set(xlabel="share of the channels (%)", title="coefficients $a(g)$, sorted", xlim=(0, 100))
-    ax_a.legend(loc="upper left")
+    ax_a.legend(loc="lower right")
     right, true = int(np.sum((assignment >= 0) & (assignment == steps.pair.truth))), int(np.sum(steps.pair.truth >= 0))
     plot_matching(ax_match, steps.pair, assignment, edges=True, title=f"the solver's matching: {right} of {true} right")
     return figure

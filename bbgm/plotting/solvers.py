@@ -31,13 +31,13 @@ def plot_solver_table(figures: pd.DataFrame, ours: Sequence[str], *, width: floa
     """
     families, solvers = _names(figures, ours)
     gaps = np.full((len(families), len(solvers)), np.nan)
-    figure = new_figure(0.35 + 0.33 * len(families), width)
+    figure = new_figure(0.35 + 0.42 * len(families), width)
     ax = figure.subplots()
     for _, row in figures.iterrows():
         y, x = families.index(row["family"]), solvers.index(row["solver"])
         gaps[y, x] = np.log10(max(row["gap_percent"], FLOOR))
-        ax.text(x, y, _cell(row), ha="center", va="center", fontsize=5.2, linespacing=1.05)
-    ax.imshow(gaps, cmap="YlOrBr", vmin=np.log10(FLOOR), vmax=2.3, aspect="auto", alpha=0.75)
+        ax.text(x, y, _cell(row), ha="center", va="center", linespacing=1.05)
+    ax.imshow(gaps, cmap="YlOrBr", vmin=np.log10(FLOOR), vmax=3.5, aspect="auto", alpha=0.75)
     ax.set_xticks(range(len(solvers)), [name.replace(" ", "\n", 1) for name in solvers])
     ax.set_yticks(range(len(families)), families)
     for tick, name in zip(ax.xaxis.get_major_ticks(), solvers, strict=True):

@@ -109,7 +109,7 @@ class Table:
         """For a notebook: title above, notes below, the published rows dimmed; no colours, so it fits any theme."""
         lines = [
             '<div style="overflow-x: auto">',
-            '<table style="border-collapse: collapse; font-variant-numeric: tabular-nums">',
+            '<table style="border-collapse: collapse; font-size: 92%; font-variant-numeric: tabular-nums">',
             f'<caption style="caption-side: top; text-align: left; font-weight: bold">{escape(self.title)}</caption>',
             "<thead><tr>"
             + "".join(_tag("th", name, k < 3, False) for k, name in enumerate(self.head))
@@ -156,4 +156,4 @@ def _cell(value: float, deviation: float | None, signed: bool) -> str:
 def _tag(tag: str, cell: str, text: bool, bold: bool) -> str:
     content = f"<b>{escape(cell)}</b>" if bold else escape(cell)
     align = "left" if text else "right"
-    return f'<{tag} style="text-align: {align}; white-space: nowrap; padding: 0.1em 0.5em">{content}</{tag}>'
+    return f'<{tag} style="text-align: {align}; white-space: nowrap; padding: 0.1em 0.35em">{content}</{tag}>'

@@ -40,6 +40,20 @@ def test_the_costs_are_the_networks(network: BBGM, pair: KeypointPair, steps: Pa
     np.testing.assert_array_equal(steps.costs.graph2.edges, costs.graph2.edges)
 
 
+def test_the_number_of_threads_changes_no_bit(network: BBGM, pair: KeypointPair) -> None:
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        one = follow_pair(network, pair)
+        torch.set_num_threads(2)
+        two = follow_pair(network, pair)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    for left, right in zip(one.source.maps + [one.costs.unary], two.source.maps + [two.costs.unary], strict=True):
+        assert torch.equal(left, right)
+
+
 def test_coefficients_and_features_give_the_costs(steps: PairSteps) -> None:
     inner = (steps.source.refined * steps.a_vertex) @ steps.target.refined.T
     torch.testing.assert_close(steps.costs.unary, 0.5 - torch.nn.functional.softplus(inner))

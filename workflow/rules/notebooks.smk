@@ -5,12 +5,7 @@ rule run_notebook:
     output:
         notebook=f"{OUT}/notebooks/{{notebook}}.ipynb",
         pdf=f"{FIGURES}/{{notebook}}.pdf",
-        png=report(
-            f"{FIGURES}/{{notebook}}.png",
-            caption="../report/figure.rst",
-            category="Figures",
-            labels={"notebook": "{notebook}", "budget": "{budget}"},
-        ),
+        png=f"{FIGURES}/{{notebook}}.png",
     log:
         f"{LOGS}/run_notebook/{{notebook}}.log",
     wildcard_constraints:
@@ -34,3 +29,24 @@ rule copy_training_notebook:
         "../../environment.yml"
     shell:
         "cp {input:q} {output:q} 2> {log:q}"
+
+
+# For the report: a notebook may draw more figures than the one that bears its name; all begin with its number.
+rule collect_figures:
+    input:
+        expand(f"{FIGURES}/{{notebook}}.png", notebook=NOTEBOOKS, allow_missing=True),
+    output:
+        report(
+            directory(f"{OUT}/figures"),
+            patterns=["{figure}.png"],
+            caption="../report/figure.rst",
+            category="Figures",
+            labels={"figure": "{figure}", "budget": "{budget}"},
+        ),
+    log:
+        f"{LOGS}/collect_figures.log",
+    conda:
+        "../../environment.yml"
+    shell:
+        "(mkdir -p {output:q}; for figure in {input:q}; do name=${{figure##*/}};"
+        ' cp "${{figure%/*}}/${{name%%_*}}"_*.png {output:q}; done) 2> {log:q}'
