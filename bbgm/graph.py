@@ -56,10 +56,13 @@ def delaunay_graph(xy: np.ndarray) -> Graph:
 def pseudo_coordinates(graph: Graph, frame: float = 256.0) -> np.ndarray:
     """Relative position of each edge's ends, 0.5 + 0.5 (p_source - p_target) / frame: (E, 2) float32.
 
-    In [0, 1] for keypoints inside the frame. The scale is the frame's side, the same for all graphs (authors' code).
+    In [0, 1], also for ends that are further apart than the frame is wide, which only keypoints outside of it can be
+    (``data.keep_outside``): they count as that far apart. The scale is the frame's side, the same for all graphs
+    (authors' code).
     """
     source, target = graph.edge_index
-    return np.asarray(0.5 + 0.5 * (graph.xy[source] - graph.xy[target]) / frame, dtype=np.float32)
+    relative = 0.5 + 0.5 * (graph.xy[source] - graph.xy[target]) / frame
+    return np.asarray(relative.clip(0, 1), dtype=np.float32)
 
 
 def largest_offset(graph: Graph) -> float:

@@ -109,6 +109,11 @@ def _match(options: argparse.Namespace) -> None:
     if source.cls != target.cls:
         raise ValueError(f"{source.image_id} and {target.image_id} are of different classes: choose two of one class")
     pair = make_pair(source, target, np.random.default_rng(0), record.config.protocol.filter)
+    if not (len(pair.kept1) and len(pair.kept2)):
+        raise ValueError(
+            f"{source.image_id} and {target.image_id} have no keypoints to match under the filter "
+            f"{record.config.protocol.filter!r}: choose others"
+        )
     assignment = load_matcher(record).predict([pair])[0]
 
     for i, (j, true) in enumerate(zip(assignment, pair.truth, strict=True)):

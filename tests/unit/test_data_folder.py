@@ -247,6 +247,17 @@ def test_images_that_would_be_read_otherwise_than_meant(write: Callable[..., Dat
         open_dataset(read, SMALL)
 
 
+def test_two_images_without_a_common_keypoint_cannot_be_matched(
+    write: Callable[..., DataConfig], tmp_path: Path, capsys: Any
+) -> None:
+    data = write([*(entry(k) for k in range(5)), entry(5, keypoints={"ear": [1, 2], "paw": [30, 40]})])
+    config = load_run("bbgm_untrained", "smoke", 0, data=data.model_dump(), protocol=SMALL.model_dump())
+    run(config, tmp_path / "run")
+    assert main(["match", str(tmp_path / "run"), "0", "1"]) == 0
+    assert main(["match", str(tmp_path / "run"), "0", "5"]) == 2
+    assert "0 and 5 have no keypoints to match under the filter 'intersection'" in capsys.readouterr().err
+
+
 def test_a_file_from_windows(write: Callable[..., DataConfig]) -> None:
     read = write("\ufeff" + json.dumps({"images": [entry(k) for k in range(6)]}))
     assert open_dataset(read, SMALL).classes == ("cat",)

@@ -215,6 +215,8 @@ def test_classes(tree: Tree) -> None:
         ({"trg_imsize": [80, 0]}, r"src_imsize and trg_imsize are .* must be positive"),
         ({"category": "dog"}, r"is of category 'dog', its name says 'cow'"),
         ({"mirror": "yes"}, r"is no annotation of a pair \(ValueError"),
+        ({"mirror": float("inf")}, r"is no annotation of a pair \(OverflowError"),
+        ({"src_kps": [[1, 2], [3, 1e9]]}, r"keypoint '1' at \[3\.0, 1000000000\.0\] is far outside of its image"),
         ({"src_imsize": [70, 40, 3]}, r"size or keypoints of 2008_000001\.jpg differ from those in another"),
         ({"trg_kps": [[1, 1], [2, 2]]}, r"size or keypoints of 2008_000002\.jpg differ"),
     ],

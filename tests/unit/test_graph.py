@@ -58,6 +58,15 @@ def test_wrong_coordinates(wrong: np.ndarray) -> None:
         delaunay_graph(wrong)
 
 
+def test_pseudo_coordinates_of_keypoints_outside_of_the_frame() -> None:
+    """The convolution is defined on [0, 1] only: a run with ``keep_outside`` must not end at the first such pair."""
+    graph = delaunay_graph(np.array([[-200.0, 10.0], [300.0, 10.0], [30.0, 900.0]]))
+    pseudo = pseudo_coordinates(graph)
+    assert (pseudo.min(), pseudo.max()) == (0, 1)
+    np.testing.assert_allclose(pseudo[0], [0.0, 0.5])
+    np.testing.assert_allclose(pseudo + pseudo_coordinates(Graph(graph.xy, graph.edge_index[::-1])), 1)
+
+
 def test_pseudo_coordinates_by_hand() -> None:
     graph = delaunay_graph(np.array([[0.0, 256.0], [128.0, 0.0]]))
     np.testing.assert_array_equal(graph.edge_index, [[0, 1], [1, 0]])
