@@ -50,6 +50,9 @@ def permutation_loss(log_match: Sequence[Tensor], truth: Sequence[Tensor]) -> Te
 def add_margin(unary: Tensor, truth: Tensor, alpha: float) -> Tensor:
     """Unary costs with alpha added where the true matching v* is 1 (paper Eq. (margin)), for training only.
 
+    Wrong matches get none: a keypoint without a partner is only asked to cost more than 0 with everyone. So a network
+    that has learned little matches too many keypoints rather than too few.
+
     Args:
         unary: (n1, n2) or (B, n1, n2).
         truth: v*, of the same shape, bool or 0/1.
