@@ -1,6 +1,7 @@
 """Roots of the real data, one thread a process, no display: the same for every test and for what a test starts."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,10 @@ for _variable, _folder in {"BBGM_DATA": "data", "BBGM_WEIGHTS": "weights", "BBGM
         os.environ.setdefault(_variable, str(_shared))
     if _variable in os.environ:  # tests and notebooks work in other folders
         os.environ[_variable] = str(Path(os.environ[_variable]).expanduser().resolve())
+
+# A shell ignores Ctrl-C in what it starts in the background, and so would all that a test starts and interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same examples in every run, and no limit on the time of one: the machine may be busy.
 settings.register_profile("bbgm", derandomize=True, deadline=None, database=None, max_examples=50)

@@ -37,6 +37,7 @@ def list_runs(
         methods = _methods(f"experiments.{place}", listed)
         counts = _counts(f"seeds.{place}", seeds.get((dataset, name)), budget, known)
         for method in methods:
+            _check(f"experiments.{place}: experiment", method, known)  # also one that has no seeds at this budget
             for seed in range(counts.get(method, counts.get(OTHERS, 0))):
                 _add(runs, load_run(method, budget, seed, folder, dataset=dataset, filter=name))
     return list(runs.values())
