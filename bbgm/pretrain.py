@@ -10,7 +10,6 @@ The photographs are those of the demo data, of other random numbers: their seeds
 import io
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -31,6 +30,7 @@ from bbgm.data.demo import renderer_version
 from bbgm.data.demo.parallel import in_parallel
 from bbgm.data.keypoints import FRAME
 from bbgm.progress import progress
+from bbgm.reproducible import reproducible
 
 STREAM = 71_000
 """First number of the seeds of all photographs: apart from those of any demo data, whose first number is their seed."""
@@ -57,7 +57,7 @@ def pretrain(photos_per_class: int = 150, steps: int = 1000, seed: int = 0) -> S
     """
     photos = render_photos(photos_per_class)
     names = {key: k for k, key in enumerate(sorted({(p.cls, plain(n)) for p in photos for n in p.keypoints}))}
-    with _one_thread(), torch.random.fork_rng(devices=[]):
+    with reproducible(threads=1):
         torch.manual_seed(seed)
         backbone = SmallCNN()
         heads = nn.ModuleList([
@@ -81,17 +81,6 @@ def write_weights(path: Path, backbone: SmallCNN, **how: object) -> None:
     about = {"made by": "bbgm pretrain-backbone", "renderer": renderer_version(), **machine.versions(), **how}
     with atomic_write(path) as file:
         file.write(save(tensors, metadata={"provenance": json.dumps(about, sort_keys=True)}))
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """One thread of torch's, since float sums depend on their number."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def render_photos(photos_per_class: int) -> list[Photo]:
