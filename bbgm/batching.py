@@ -1,5 +1,6 @@
 """Pairs that share graphs, in batches: what belongs to a graph once, and pairs of different sizes filled up."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +10,8 @@ from torch import Tensor
 
 from bbgm.data.keypoints import KeypointImage
 from bbgm.graph import Graph, delaunay_graph
+
+Key = tuple[str, bytes]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +35,7 @@ class Side:
         return cls(image, ordered, np.searchsorted(ordered, kept))
 
     @property
-    def key(self) -> tuple[str, bytes]:
+    def key(self) -> Key:
         """Equal for equal graphs, however a pair shuffles them."""
         return self.image.image_id, self.kept.tobytes()
 
@@ -44,6 +47,28 @@ class Side:
         """That graph with its nodes in the pair's order; the edges stay in theirs."""
         place = np.argsort(self.rank)
         return Graph(graph.xy[self.rank], place[graph.edge_index])
+
+
+@dataclass(frozen=True, eq=False)
+class NodeRows:
+    """What is computed of distinct graphs, for all the pairs that they are in.
+
+    Attributes:
+        rows: (N, C), one row a node, one graph after another.
+        first: by graph its first row. graphs: the graph itself.
+    """
+
+    rows: Tensor
+    first: dict[Key, int]
+    graphs: dict[Key, Graph]
+
+    def gather(self, sides: Sequence[Side]) -> Tensor:
+        """Rows of the keypoints of P sides in their pairs' orders, filled up with zeros: (P, longest, C)."""
+        return gather_rows(self.rows, [self.first[side.key] + side.rank for side in sides])
+
+    def shuffled(self, sides: Sequence[Side]) -> list[Graph]:
+        """Their graphs, with the nodes in their pairs' orders."""
+        return [side.shuffled(self.graphs[side.key]) for side in sides]
 
 
 def gather_rows(rows: Tensor, index: list[np.ndarray]) -> Tensor:

@@ -1,6 +1,6 @@
 """What every matching method offers to training and evaluation: BB-GM, its ablations, the peers."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -9,15 +9,17 @@ import torch
 from torch import Tensor, nn
 
 from bbgm.backbone import make_backbone
+from bbgm.batching import NodeRows, Side
 from bbgm.blackbox import Instance
 from bbgm.config import NetworkConfig
 from bbgm.data.keypoints import KeypointImage
 from bbgm.data.pairs import KeypointPair
 from bbgm.features import FeatureCache, Features, compute_features
+from bbgm.graph import Graph
 from bbgm.paths import cache_root
 
-IMAGES = 16
-"""Images whose features are computed at once, where nothing depends on their number: bounds the memory."""
+PAIRS, GRAPHS, IMAGES = 256, 64, 16
+"""How many of each are computed at once, where nothing depends on their number: bounds the memory."""
 
 
 class Matcher(nn.Module):
@@ -92,6 +94,34 @@ class VisualMatcher(Matcher):
         step = len(images) if torch.is_grad_enabled() else IMAGES
         parts = (images[i : i + step] for i in range(0, len(images), step))
         return [found for part in parts for found in compute_features(self.backbone, part, self._unit)]
+
+    def sides_of(self, pairs: Sequence[KeypointPair]) -> tuple[list[tuple[Side, Side]], dict[str, Features]]:
+        """Both sides of each pair, and the features of their images by the image's id."""
+        sides = [(Side.make(pair.source, pair.kept1), Side.make(pair.target, pair.kept2)) for pair in pairs]
+        images = {side.image.image_id: side.image for both in sides for side in both}
+        return sides, dict(zip(images, self.visual_features(list(images.values())), strict=True))
+
+    def node_rows(
+        self,
+        sides: Sequence[tuple[Side, Side]],
+        features: Mapping[str, Features],
+        compute: Callable[[Tensor, Sequence[Graph]], Tensor],
+        like: Tensor,
+    ) -> NodeRows:
+        """What ``compute`` makes of the features (N, C) of the nodes of some graphs, for each distinct graph once.
+
+        Args:
+            like: has the type and the device that the features are wanted in.
+        """
+        distinct = {side.key: side for both in sides for side in both}
+        graphs = [side.graph() for side in distinct.values()]
+        nodes = [features[side.image.image_id][0][torch.from_numpy(side.kept)].to(like) for side in distinct.values()]
+        starts = np.cumsum([0] + [len(part) for part in nodes]).tolist()
+        rows = [
+            compute(torch.cat(nodes[i : i + GRAPHS]), graphs[i : i + GRAPHS]) for i in range(0, len(graphs), GRAPHS)
+        ]
+        first, by_key = zip(distinct, starts, strict=False), zip(distinct, graphs, strict=True)
+        return NodeRows(torch.cat(rows), dict(first), dict(by_key))
 
 
 @contextmanager

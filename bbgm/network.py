@@ -8,7 +8,6 @@ graph does not depend on how a pair shuffles its keypoints, and each is refined 
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -16,23 +15,19 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bbgm.affinity import AFFINITIES, global_features
-from bbgm.batching import Side, gather_rows, incidence_matrices
+from bbgm.batching import incidence_matrices
 from bbgm.blackbox import Instance, make_solver, match_graphs
 from bbgm.config import RunConfig
 from bbgm.data.keypoints import FRAME
 from bbgm.data.pairs import KeypointPair
-from bbgm.features import Features
 from bbgm.graph import Graph, pseudo_coordinates
 from bbgm.losses import add_margin, batch_accuracy, hamming_loss, permutation_loss
-from bbgm.matcher import Matcher, VisualMatcher, seeded
+from bbgm.matcher import PAIRS, Matcher, VisualMatcher, seeded
 from bbgm.peers.dgmc import DGMC
 from bbgm.sinkhorn import sinkhorn
 from bbgm.spline import SplineConv, SplinePlan
 
 __all__ = ["BBGM", "MATCHERS", "Matcher", "PairCosts", "SplineCNN", "make_matcher"]
-
-PAIRS, GRAPHS = 256, 64
-"""How many of each are computed at once: bounds the memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,17 +146,15 @@ class BBGM(VisualMatcher):
         """Costs of some hundred pairs at a time, filled up to the largest: (P, n1, n2), (P, E1, E2), and the graphs."""
         if not pairs:
             return
-        sides = [(Side.make(pair.source, pair.kept1), Side.make(pair.target, pair.kept2)) for pair in pairs]
-        images = {side.image.image_id: side.image for both in sides for side in both}
-        features = dict(zip(images, self.visual_features(list(images.values())), strict=True))
-        refined = self._refine({side.key: side for both in sides for side in both}, features)
+        sides, features = self.sides_of(pairs)
+        refined = self.node_rows(sides, features, self._refine, next(self.vertex_affinity.parameters()))
         for start in range(0, len(sides), PAIRS):
             chunk = sides[start : start + PAIRS]
             (x, g1, graphs1), (y, g2, graphs2) = (
                 (
-                    gather_rows(refined.rows, [refined.first[side.key] + side.rank for side in part]),
+                    refined.gather(part),
                     torch.stack([features[side.image.image_id][1] for side in part]).to(refined.rows),
-                    [side.shuffled(refined.graphs[side.key]) for side in part],
+                    refined.shuffled(part),
                 )
                 for part in zip(*chunk, strict=True)
             )
@@ -188,25 +181,8 @@ class BBGM(VisualMatcher):
                 for b, (g1, g2) in enumerate(graphs)
             ]
 
-    def _refine(self, sides: dict[Any, Side], features: dict[str, Features]) -> "_Refined":
-        like = next(self.vertex_affinity.parameters())
-        graphs = [side.graph() for side in sides.values()]
-        nodes = [features[side.image.image_id][0][torch.from_numpy(side.kept)].to(like) for side in sides.values()]
-        starts = np.cumsum([0] + [len(part) for part in nodes]).tolist()
-        rows = []
-        for i in range(0, len(graphs), GRAPHS):
-            x = torch.cat(nodes[i : i + GRAPHS])
-            rows.append(x if self.refinement is None else self.refinement(x, graphs[i : i + GRAPHS]))
-        return _Refined(torch.cat(rows), dict(zip(sides, starts, strict=False)), dict(zip(sides, graphs, strict=True)))
-
-
-@dataclass(frozen=True, eq=False)
-class _Refined:
-    """Refined features of distinct graphs, one row a node; by graph its first row, and the graph itself."""
-
-    rows: Tensor
-    first: dict[Any, int]
-    graphs: dict[Any, Graph]
+    def _refine(self, x: Tensor, graphs: Sequence[Graph]) -> Tensor:
+        return x if self.refinement is None else self.refinement(x, graphs)
 
 
 MATCHERS: dict[str, Callable[[RunConfig], Matcher]] = {"bbgm": BBGM, "dgmc": DGMC}

@@ -26,26 +26,22 @@ Written from the paper and from how its authors run it. Differences from their c
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from bbgm.batching import Side, gather_rows
+from bbgm.batching import Side
 from bbgm.blackbox import Instance, make_solver
 from bbgm.config import DGMCConfig, RunConfig
 from bbgm.data.keypoints import FRAME
 from bbgm.data.pairs import KeypointPair
 from bbgm.graph import Graph, largest_offset, pseudo_coordinates
-from bbgm.matcher import VisualMatcher, seeded
+from bbgm.matcher import PAIRS, VisualMatcher, seeded
 from bbgm.spline import SplineConv, SplinePlan
 
-T = TypeVar("T")
 EPSILON = 1e-8  # in the logarithm of the loss, as in the authors' code
-PAIRS, GRAPHS = 256, 64
-"""How many of each are computed at once outside of training: bounds the memory."""
 
 
 class SplineStack(nn.Module):
@@ -173,24 +169,11 @@ class DGMC(VisualMatcher):
     def _batches(self, pairs: Sequence[KeypointPair], size: int) -> Iterator[Batch]:
         if not pairs:
             return
-        sides = [(Side.make(pair.source, pair.kept1), Side.make(pair.target, pair.kept2)) for pair in pairs]
-        distinct = {side.key: side for both in sides for side in both}
-        images = {side.image.image_id: side.image for side in distinct.values()}
-        features = dict(zip(images, self.visual_features(list(images.values())), strict=True))
-        graphs = {key: side.graph() for key, side in distinct.items()}
         like = self.local.final.weight
-
-        starts, rows, start = {}, [], 0
-        for chunk in _chunks(list(distinct.values()), GRAPHS):
-            nodes = [features[side.image.image_id][0][torch.from_numpy(side.kept)].to(like) for side in chunk]
-            local = _plan([graphs[side.key] for side in chunk], None, self.settings.pseudo).to(nodes[0])
-            rows.append(self.local.hidden(self.settings.feature_scale * torch.cat(nodes), local))
-            for side in chunk:
-                starts[side.key] = start
-                start += len(side.kept)
-        hidden = torch.cat(rows)
-
-        for part in _chunks(sides, size):
+        sides, features = self.sides_of(pairs)
+        hidden = self.node_rows(sides, features, self._local_hidden, like)
+        for start in range(0, len(sides), size):
+            part = sides[start : start + size]
             sizes = [
                 torch.tensor([len(side.rank) for side in column], device=like.device)
                 for column in zip(*part, strict=True)
@@ -198,12 +181,16 @@ class DGMC(VisualMatcher):
             real1, real2 = (torch.arange(int(n.max()), device=like.device) < n[:, None] for n in sizes)
             (h1, plan1), (h2, plan2) = (
                 (
-                    gather_rows(hidden, [starts[side.key] + side.rank for side in column]),
-                    _plan([side.shuffled(graphs[side.key]) for side in column], n, self.settings.pseudo).to(hidden),
+                    hidden.gather(column),
+                    _plan(hidden.shuffled(column), n, self.settings.pseudo).to(like),
                 )
                 for column, n in zip(zip(*part, strict=True), (real1.shape[1], real2.shape[1]), strict=True)
             )
             yield Batch(h1, h2, plan1, plan2, real1, real2, self._indicators(part, real1))
+
+    def _local_hidden(self, x: Tensor, graphs: Sequence[Graph]) -> Tensor:
+        plan = _plan(graphs, None, self.settings.pseudo).to(x)
+        return self.local.hidden(self.settings.feature_scale * x, plan)
 
     def _indicators(self, sides: Sequence[tuple[Side, Side]], real1: Tensor) -> Tensor:
         """Standard normal numbers (L, B, n1, R): from torch's generator in training, else from one for each pair."""
@@ -227,7 +214,3 @@ def _plan(graphs: Sequence[Graph], stride: int | None, pseudo: str) -> SplinePla
     scale = [largest_offset(graph) if pseudo == "graph" else FRAME for graph in graphs]
     coordinates = np.concatenate([pseudo_coordinates(g, side) for g, side in zip(graphs, scale, strict=True)])
     return SplinePlan.make(int(starts[-1]), torch.from_numpy(ends), torch.from_numpy(coordinates), kernel_size=5)
-
-
-def _chunks(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    return (items[start : start + size] for start in range(0, len(items), size))

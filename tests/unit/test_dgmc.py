@@ -134,7 +134,7 @@ def test_a_pair_does_not_depend_on_company_chunks_or_repetition(images, monkeypa
         alone = correspondences(matcher, [pair])[1][1][0]
         torch.testing.assert_close(together[b, : alone.shape[0], : alone.shape[1]], alone, rtol=1e-3, atol=1e-6)
     monkeypatch.setattr("bbgm.peers.dgmc.PAIRS", 2)
-    monkeypatch.setattr("bbgm.peers.dgmc.GRAPHS", 2)
+    monkeypatch.setattr("bbgm.matcher.GRAPHS", 2)
     for pair, one, chunked in zip(pairs, found, matcher.predict(pairs), strict=True):
         assert one.dtype == np.int32
         assert np.array_equal(one, chunked)

@@ -117,7 +117,7 @@ def test_prediction_does_not_depend_on_company_or_chunks(images, monkeypatch):
     pairs = make_pairs(images)
     matcher = trained_a_little(make_config(), pairs)
     together = matcher.predict(pairs)
-    for limit in ("network.PAIRS", "network.GRAPHS", "matcher.IMAGES"):
+    for limit in ("network.PAIRS", "matcher.GRAPHS", "matcher.IMAGES"):
         monkeypatch.setattr(f"bbgm.{limit}", 2)
     for pair, found, chunked in zip(pairs, together, matcher.predict(pairs), strict=True):
         assert found.dtype == np.int32
