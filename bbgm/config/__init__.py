@@ -20,6 +20,7 @@ from bbgm.config.models import (
     ProtocolConfig,
     RunConfig,
     SolverConfig,
+    flatten,
     make_run,
 )
 from bbgm.config.runs import list_runs
@@ -37,6 +38,7 @@ __all__ = [
     "ProtocolConfig",
     "RunConfig",
     "SolverConfig",
+    "flatten",
     "list_runs",
     "load_run",
     "make_run",

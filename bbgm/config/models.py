@@ -267,7 +267,7 @@ class RunConfig(Model):
 
     def settings(self) -> dict[str, Any]:
         """All settings with dotted names such as ``network.backbone``, without those of the parent."""
-        return _flatten(self.model_dump(mode="json", by_alias=True, exclude={"parent"}))
+        return flatten(self.model_dump(mode="json", by_alias=True, exclude={"parent"}))
 
     @property
     def folder(self) -> Path:
@@ -275,10 +275,11 @@ class RunConfig(Model):
         return Path(self.budget, self.data.dataset, self.protocol.filter, self.method, f"seed{self.seed}")
 
 
-def _flatten(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def flatten(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested mappings as one, keys joined by dots."""
     flat: dict[str, Any] = {}
     for key, value in content.items():
-        flat |= _flatten(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {prefix + key: value}
+        flat |= flatten(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {prefix + key: value}
     return flat
 
 

@@ -57,6 +57,11 @@ SOLVER_COLUMNS = {
 }
 
 
+def is_quoted(numbers: pd.DataFrame) -> "pd.Series[bool]":
+    """Which of them the paper did not obtain itself but quotes from others."""
+    return numbers["source"].str.contains("quoted from")
+
+
 def _read(file: Traversable) -> pd.DataFrame:
     """One file, every cell as the text that is printed."""
     with as_file(file) as path:

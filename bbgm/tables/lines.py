@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
+from bbgm import published
 from bbgm.results import RunRecord
 from bbgm.tables.columns import Cells, class_cells, column_scores, viewpoint_cells
 from bbgm.tables.counts import MEASURES, PairCounts, read_counts
@@ -102,8 +103,7 @@ def _check_names(lines: Sequence[Line]) -> None:
 
 def _line(spec: TableSpec, row: Row, runs: Sequence[RunRecord], printed: pd.DataFrame) -> Line:
     config = runs[0].config
-    title = spec.titles.get(config.title, config.title)
-    setting = row.setting.format(protocol=config.protocol, setting=config.setting)
+    title, setting = spec.title_of(config), row.setting_of(config)
     same = printed["setting"].isin([setting, f"filter={config.protocol.filter}"])
     of_place = printed["method"] == (row.published or row.title).format(title)
     of_paper = same & (printed["method"] == row.published.format(title))
@@ -115,7 +115,7 @@ def _quoted(spec: TableSpec, printed: pd.DataFrame) -> list[Line]:
     """The rows that the paper did not run itself but quotes."""
     if spec.elsewhere:
         return []
-    quoted = printed[printed["source"].str.contains("quoted from")]
+    quoted = printed[published.is_quoted(printed)]
     return [
         Line(spec, Row(), (), method, setting, rows.set_index("column"), int(rows.index[0]))
         for (method, setting), rows in quoted.groupby(["method", "setting"], sort=False)

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from bbgm.config import RunConfig, load_run
+from bbgm import published
+from bbgm.config import RunConfig, flatten, load_run
 from bbgm.results import RunRecord
 from bbgm.tables.lines import Line
-from bbgm.tables.runs import flatten
 from bbgm.tables.specs import TableSpec
 
 _NOT_COMPARED = ("budget", "seed", "threads", "title", "method", "setting", "data.demo", "parent.")
@@ -78,8 +78,8 @@ def describe_training(config: RunConfig) -> str:
 
 def _names(spec: TableSpec, configs: Sequence[RunConfig]) -> list[str]:
     """What the table calls each method; with its setting where another has the same title."""
-    titles = [spec.titles.get(config.title, config.title) for config in configs]
-    settings = [spec.rows[0].setting.format(protocol=config.protocol, setting=config.setting) for config in configs]
+    titles = [spec.title_of(config) for config in configs]
+    settings = [spec.rows[0].setting_of(config) for config in configs]
     return [
         f"{title} ({setting.replace(';', ', ')})" if titles.count(title) > 1 else title
         for title, setting in zip(titles, settings, strict=True)
@@ -91,7 +91,7 @@ def _missing(spec: TableSpec, lines: Sequence[Line], printed: pd.DataFrame) -> l
     if spec.elsewhere:
         return []
     have = {key for line in lines for key in line.paper[["method", "setting"]].itertuples(index=False, name=None)}
-    own = printed[~printed["source"].str.contains("quoted from")][["method", "setting"]].drop_duplicates()
+    own = printed[~published.is_quoted(printed)][["method", "setting"]].drop_duplicates()
     several = set(own["method"][own["method"].duplicated()])
     return [
         f"{method} ({setting.replace(';', ', ')})" if method in several else method

@@ -1,10 +1,11 @@
 """The runs that a table is made of: found, read, and checked to be comparable."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from bbgm import results
+from bbgm.config import flatten
 from bbgm.results import RunRecord
 from bbgm.tables.specs import TableSpec
 
@@ -89,11 +90,3 @@ def _difference(verb: str, run1: RunRecord, config1: dict[str, Any], run2: RunRe
         f"cannot {verb} {run1.folder} and {run2.folder}: {shown}{more}; "
         "delete the one that is out of date, or do it again with 'bbgm train'"
     )
-
-
-def flatten(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested mappings as one, keys joined by dots."""
-    flat: dict[str, Any] = {}
-    for key, value in content.items():
-        flat.update(flatten(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {prefix + key: value})
-    return flat

@@ -35,6 +35,10 @@ class Row:
     published: str = "{}"
     scored: bool = True
 
+    def setting_of(self, config: RunConfig) -> str:
+        """The setting of a run's row."""
+        return self.setting.format(protocol=config.protocol, setting=config.setting)
+
 
 @dataclass(frozen=True)
 class TableSpec:
@@ -69,6 +73,10 @@ class TableSpec:
     rows: tuple[Row, ...] = (Row(),)
     summary: str = "mean"
     notes: tuple[str, ...] = ()
+
+    def title_of(self, config: RunConfig) -> str:
+        """What the table calls the method of a run."""
+        return self.titles.get(config.title, config.title)
 
     def shows(self, config: RunConfig) -> bool:
         """Whether a run belongs to the table: it depends on these runs and no others."""
