@@ -7,6 +7,7 @@ import pandas as pd
 
 from bbgm import paths, results
 from bbgm.results import RunRecord
+from bbgm.tables.runs import finished_folders, shown_folders
 from bbgm.tables.specs import SPECS
 
 COLUMNS = (
@@ -36,9 +37,12 @@ def list_provenance(budget: str, table: str | None = None, results_root: Path | 
     if table is not None and table not in SPECS:
         raise ValueError(f"table {table!r} is not one of {sorted(SPECS)}")
     root = results_root or paths.results_root()
-    found = sorted(root.glob(f"{budget}/*/*/*/seed*/metrics.json"))
-    runs = [results.load(path.parent) for path in found]
-    shown = [run for run in runs if table is None or SPECS[table].shows(run.config)]
+    if table is None:
+        folders = finished_folders(budget, root)
+    else:
+        spec = SPECS[table]
+        folders = sorted(folder for name in spec.filters for folder in shown_folders(spec, budget, name, root))
+    shown = [results.load(folder) for folder in folders]
     if not shown:
         raise ValueError(
             f"no finished run{f' of table {table}' if table else ''} below {root / budget}: make them with "

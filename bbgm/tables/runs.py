@@ -28,10 +28,7 @@ def find_runs(
     """
     found: dict[tuple[str, str], list[RunRecord]] = {}
     for name in spec.filters:
-        folder = results_root / budget / spec.dataset / name
-        # metrics.json is written last: without it a run is still going on.
-        paths = sorted(folder.glob("*/seed*/metrics.json"))
-        runs = [results.load(path.parent) for path in paths if spec.shows_method(path.parent.parent.name)]
+        runs = [results.load(folder) for folder in shown_folders(spec, budget, name, results_root)]
         for run in runs:
             if run.folder != results_root / run.config.folder:
                 raise ValueError(
@@ -61,6 +58,18 @@ def find_runs(
     for group in found.values():
         _check_equal("average", group, _all_but_seed)
     return found
+
+
+def finished_folders(budget: str, results_root: Path, dataset: str = "*", keypoint_filter: str = "*") -> list[Path]:
+    """Folders of finished runs, in order; metrics.json is written last: without it a run is still going on."""
+    place = f"{budget}/{dataset}/{keypoint_filter}/*/seed*/metrics.json"
+    return [path.parent for path in sorted(results_root.glob(place))]
+
+
+def shown_folders(spec: TableSpec, budget: str, keypoint_filter: str, results_root: Path) -> list[Path]:
+    """Folders of the finished runs that a table shows, in order; nothing of other runs is read."""
+    found = finished_folders(budget, results_root, spec.dataset, keypoint_filter)
+    return [folder for folder in found if spec.shows_method(folder.parent.name)]
 
 
 def _check_equal(verb: str, runs: Sequence[RunRecord], content: Callable[[RunRecord], dict[str, Any]]) -> None:

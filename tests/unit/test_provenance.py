@@ -1,6 +1,7 @@
 """Where numbers come from: the lines are those of the runs."""
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -59,6 +60,21 @@ def test_what_is_not_there_is_named(
     monkeypatch.setenv("BBGM_RESULTS", str(root))
     assert main(["provenance", "--budget", "smoke", "--table", "Willow"]) == 0
     assert capsys.readouterr().out.splitlines()[0] == ",".join(COLUMNS)
+
+
+@pytest.mark.parametrize(
+    "place", ["voc/intersection/bbgm", "willow/unfiltered/bbgm", "willow/intersection/bbgm_pretrain"]
+)
+def test_a_damaged_run_of_another_table_does_not_matter(
+    root: Path, records: dict[str, RunRecord], tmp_path: Path, place: str
+) -> None:
+    shutil.copytree(root / "smoke", tmp_path / "smoke")
+    damaged = tmp_path / "smoke" / place / "seed0" / "metrics.json"
+    damaged.parent.mkdir(parents=True)
+    damaged.write_text("{")
+    with pytest.raises(ValueError, match=re.escape(str(damaged.parent))):
+        list_provenance("smoke", results_root=tmp_path)
+    assert list_provenance("smoke", "Willow", tmp_path).equals(list_provenance("smoke", "Willow", root))
 
 
 def test_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
