@@ -5,6 +5,7 @@ half of it and a crash, a SIGKILL or a full disk leaves the old file (or none) i
 """
 
 import errno
+import json
 import os
 import secrets
 import time
@@ -86,6 +87,17 @@ def atomic_write(path: Path, mode: str = "wb") -> Iterator[IO[Any]]:
         temporary.open(mode, encoding=None if "b" in mode else "utf-8", newline=None if "b" in mode else "") as file,
     ):
         yield file
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a whole text file, atomically."""
+    with atomic_write(path, "w") as file:
+        file.write(text)
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write indented JSON, atomically."""
+    write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
 
 
 def check_writable(path: Path) -> None:

@@ -9,10 +9,10 @@ import bbgm_solver as gm
 import numpy as np
 import pandas as pd
 
+from bbgm.atomic import write_json, write_text
 from bbgm.bench import HIT_PERCENT, Record, best_known
 from bbgm.instances import random_instance, to_problem
 from bbgm.published import SOLVER_COLUMNS, read_solvers
-from bbgm.results import write_json, write_text
 
 FOLDERS = {
     "willow_outliers": "Willow with outliers",

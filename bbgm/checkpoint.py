@@ -19,8 +19,7 @@ import safetensors.torch
 import torch
 from torch import nn
 
-from bbgm.atomic import atomic_write
-from bbgm.results import write_json
+from bbgm.atomic import atomic_write, write_json
 
 KEEP = 2
 History = list[dict[str, Any]]

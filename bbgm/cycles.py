@@ -6,7 +6,7 @@ from math import comb
 
 import numpy as np
 
-from bbgm.results import SetPrediction
+from bbgm.predictions import SetPrediction
 
 Matchings = Mapping[tuple[int, int], np.ndarray]
 """For each two graphs p < q: (n_p,) integers, node of q, -1 = unmatched."""

@@ -10,8 +10,8 @@ from bbgm.data.keypoints import Dataset
 from bbgm.data.pairs import test_pairs
 from bbgm.data.recorded import rebuild_pairs
 from bbgm.metrics import check_matching, mean_over_classes, score_class
+from bbgm.predictions import Prediction
 from bbgm.progress import progress
-from bbgm.results import Prediction
 
 if TYPE_CHECKING:
     from bbgm.matcher import Matcher

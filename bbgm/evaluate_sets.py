@@ -19,8 +19,8 @@ from bbgm.data.keypoints import Dataset
 from bbgm.data.pairs import KeypointPair
 from bbgm.data.sets import KeypointSet, test_sets
 from bbgm.metrics import mean_over_classes, score_class
+from bbgm.predictions import SetPrediction
 from bbgm.progress import progress
-from bbgm.results import SetPrediction
 
 if TYPE_CHECKING:
     from bbgm.matcher import Matcher

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bbgm import machine
-from bbgm.atomic import remove_leftovers
+from bbgm.atomic import remove_leftovers, write_json, write_text
 from bbgm.checkpoint import Checkpoints, History, read_model, write_model, write_optimiser
 from bbgm.config import RunConfig
 from bbgm.data import open_dataset
@@ -17,6 +17,7 @@ from bbgm.fit import fit, make_optimiser
 from bbgm.lock import folder_lock
 from bbgm.matcher import Matcher
 from bbgm.network import make_matcher
+from bbgm.predictions import write_predictions
 from bbgm.reproducible import reproducible
 from bbgm.results import (
     FILES,
@@ -28,10 +29,7 @@ from bbgm.results import (
     load_config,
     run_folder,
     write_history,
-    write_json,
-    write_predictions,
     write_test_pairs,
-    write_text,
 )
 
 log = logging.getLogger(__name__)

@@ -93,9 +93,9 @@ def _check_targets(options: argparse.Namespace) -> None:
 
 
 def _bench(options: argparse.Namespace) -> None:
+    from bbgm.atomic import write_json
     from bbgm.bench import bench_solver, report
     from bbgm.progress import progress
-    from bbgm.results import write_json
 
     if options.repeats < 1:
         raise ValueError(f"--repeats is {options.repeats}, expected 1 or more")

@@ -10,7 +10,7 @@ from bbgm.data.pairs import KeypointPair
 
 
 class RecordedPair(Protocol):
-    """What is recorded of a pair (`bbgm.results.Prediction`): image ids, label, and the keypoints in their order."""
+    """What is recorded of a pair (`bbgm.predictions.Prediction`): image ids, label, the keypoints in their order."""
 
     @property
     def source(self) -> str: ...

@@ -9,7 +9,7 @@ from bbgm.cycles import contradicted
 from bbgm.data.keypoints import FRAME, Dataset
 from bbgm.plotting.matching import draw_match
 from bbgm.plotting.style import WIDTH, new_figure, styled
-from bbgm.results import SetPrediction
+from bbgm.predictions import SetPrediction
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

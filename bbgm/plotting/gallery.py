@@ -9,7 +9,7 @@ from bbgm.data.keypoints import Dataset
 from bbgm.data.pairs import KeypointPair
 from bbgm.plotting.matching import plot_matchings
 from bbgm.plotting.style import WIDTH
-from bbgm.results import Prediction
+from bbgm.predictions import Prediction
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bbgm import paths, published
-from bbgm.results import write_text
+from bbgm.atomic import write_text
 from bbgm.tables.bootstrap import resampled_scores
 from bbgm.tables.compare import COLUMNS, best_rows, compare_rows
 from bbgm.tables.counts import MEASURES

@@ -11,7 +11,8 @@ from typing import Any, Literal
 import numpy as np
 
 from bbgm.metrics import EPSILON
-from bbgm.results import RunRecord, read_arrays
+from bbgm.predictions import read_arrays
+from bbgm.results import RunRecord
 
 Which = Literal["test", "first", "all"]
 """Test pairs; the first pair of each test set of images (which the authors score); all pairs of the sets."""

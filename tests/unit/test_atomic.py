@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bbgm.atomic import WriteError, atomic_path, atomic_write, remove_leftovers
+from bbgm.atomic import WriteError, atomic_path, atomic_write, remove_leftovers, write_json
 
 
 @pytest.fixture
@@ -118,3 +118,9 @@ def test_pipes_and_folders_are_not_replaced(tmp_path: Path) -> None:
             pass
     assert (tmp_path / "pipe").is_fifo()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "pipe"]
+
+
+def test_nan_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="Out of range"):
+        write_json(tmp_path / "a.json", {"x": float("nan")})
+    assert list(tmp_path.iterdir()) == []

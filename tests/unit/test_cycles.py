@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bbgm.cycles import contradicted, inconsistent_triples, most_repaired
-from bbgm.results import SetPrediction
+from bbgm.predictions import SetPrediction
 
 
 def matchings(**pairs: list[int]) -> dict[tuple[int, int], np.ndarray]:

@@ -11,7 +11,7 @@ from bbgm.data import test_sets as fixed_sets
 from bbgm.evaluate_sets import SetEvaluation, evaluate_sets, score_sets
 from bbgm.metrics import score_class
 from bbgm.network import BBGM, make_matcher
-from bbgm.results import SetPrediction
+from bbgm.predictions import SetPrediction
 
 SETTINGS = {"filter": "unfiltered", "test_sets_per_class": 3, "set_size": 4}
 

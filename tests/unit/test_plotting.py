@@ -23,7 +23,7 @@ from bbgm.data import test_pairs as draw_test_pairs
 from bbgm.data.keypoints import KeypointImage
 from bbgm.data.pairs import KeypointPair
 from bbgm.plotting.cycle import CORNERS
-from bbgm.results import SetPrediction
+from bbgm.predictions import SetPrediction
 from bbgm.tables import Table
 
 N = 6

@@ -14,7 +14,7 @@ from bbgm.data import Dataset
 from bbgm.data.keypoints import KeypointImage
 from bbgm.data.pairs import KeypointPair
 from bbgm.plotting.filtering import MARKS
-from bbgm.results import Prediction
+from bbgm.predictions import Prediction
 
 NAMES = ("a", "b", "c", "d", "e")
 

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from bbgm import results
+from bbgm.atomic import write_json, write_text
 from bbgm.config import make_run
 from bbgm.evaluate_sets import score_sets
 from bbgm.metrics import mean_over_classes, score_class
-from bbgm.results import Prediction, SetPrediction
+from bbgm.predictions import Prediction, SetPrediction, write_predictions
 
 KEYPOINTS, PAIRS, SETS, SET_SIZE = 10, 100, 40, 3
 AddRun = Callable[..., Path]
@@ -98,15 +99,15 @@ def add_run(tmp_path: Path) -> AddRun:
             solutions = {name: score_sets(of_sets, name) for name in ("pairwise", "joint")}
             metrics["sets"] = {"set_size": SET_SIZE, "n_sets": SETS * len(sets), **solutions}
         folder = tmp_path / config.folder
-        results.write_text(folder / "config.yaml", config.to_yaml())
-        results.write_json(folder / "split.json", {})
+        write_text(folder / "config.yaml", config.to_yaml())
+        write_json(folder / "split.json", {})
         results.write_history(folder / "history.csv", ["epoch"], [])
-        results.write_predictions(folder / "predictions.npz", predictions, of_sets)
-        results.write_text(folder / "model.safetensors", "")
+        write_predictions(folder / "predictions.npz", predictions, of_sets)
+        write_text(folder / "model.safetensors", "")
         for name in results.FILES:
             if not (folder / name).exists():
-                results.write_json(folder / name, {})
-        results.write_json(folder / "metrics.json", metrics)
+                write_json(folder / name, {})
+        write_json(folder / "metrics.json", metrics)
         return folder
 
     return add
