@@ -16,13 +16,10 @@ from bbgm.config.models import (
     FilterName,
     NetworkConfig,
     OptimiserConfig,
-    ParentConfig,
     ProtocolConfig,
-    RunConfig,
     SolverConfig,
-    flatten,
-    make_run,
 )
+from bbgm.config.run import ParentConfig, RunConfig, flatten, make_run
 from bbgm.config.runs import list_runs
 
 __all__ = [

@@ -6,7 +6,8 @@ from typing import Any
 
 import yaml
 
-from bbgm.config.models import BUDGET_NAMES, DATASET_NAMES, FILTER_NAMES, RunConfig, make_run
+from bbgm.config.models import BUDGET_NAMES, DATASET_NAMES, FILTER_NAMES
+from bbgm.config.run import RunConfig, make_run
 from bbgm.paths import project_root
 
 SECTIONS = {"datasets": DATASET_NAMES, "filters": FILTER_NAMES, "budgets": BUDGET_NAMES}

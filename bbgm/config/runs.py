@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from bbgm.config.files import load_run, read_yaml
-from bbgm.config.models import BUDGET_NAMES, DATASET_NAMES, FILTER_NAMES, RunConfig
+from bbgm.config.models import BUDGET_NAMES, DATASET_NAMES, FILTER_NAMES
+from bbgm.config.run import RunConfig
 from bbgm.paths import project_root
 
 OTHERS = "others"
