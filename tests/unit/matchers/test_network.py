@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from PIL import Image
 
 from bbgm.config import make_run
-from bbgm.data.keypoints import KeypointImage
 from bbgm.data.pairs import KeypointPair
 from bbgm.features import compute_features
 from bbgm.graph import delaunay_graph, pseudo_coordinates
@@ -20,39 +18,6 @@ def make_config(seed=0, network=None, **settings):
     network = {"backbone": "small", "weights": "random", **(network or {})}
     content = {"method": "bbgm", "title": "BB-GM", "budget": "smoke", "seed": seed, "network": network, **settings}
     return make_run(content)
-
-
-@pytest.fixture(scope="module")
-def images(tmp_path_factory):
-    """Four images, ten named keypoints each."""
-    folder = tmp_path_factory.mktemp("images")
-    result = []
-    for k in range(4):
-        rng = np.random.default_rng(k)
-        coarse = Image.fromarray(rng.integers(256, size=(9, 9, 3), dtype=np.uint8)).resize((90, 70))
-        coarse.save(folder / f"{k}.png")
-        names = tuple(f"k{i}" for i in range(10))
-        result.append(
-            KeypointImage(f"Car/{k}", "Car", folder / f"{k}.png", (90, 70), names, rng.uniform(10, 246, (10, 2)))
-        )
-    return result
-
-
-@pytest.fixture
-def cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("BBGM_CACHE", str(tmp_path))
-    return tmp_path
-
-
-def make_pair(images, i, j, n1=10, n2=10, seed=0):
-    rng = np.random.default_rng([seed, i, j])
-    return KeypointPair(images[i], images[j], rng.permutation(10)[:n1], rng.permutation(10)[:n2])
-
-
-def make_pairs(images):
-    """Different sizes, repeated images and graphs, a pair of one keypoint, and one of two."""
-    shapes = [(0, 1, 10, 10), (1, 0, 10, 10), (0, 2, 7, 5), (2, 3, 3, 9), (3, 3, 1, 4), (1, 2, 2, 2), (0, 1, 10, 10)]
-    return [make_pair(images, *shape, seed=k) for k, shape in enumerate(shapes)]
 
 
 def trained_a_little(config, pairs, steps=4):
@@ -84,8 +49,7 @@ def reference_costs(matcher, pair):
     return -unary[place1][:, place2], -0.5 * quadratic
 
 
-def test_costs_are_the_papers_for_every_pair_of_a_mixed_batch(images):
-    pairs = make_pairs(images)
+def test_costs_are_the_papers_for_every_pair_of_a_mixed_batch(pairs):
     matcher = trained_a_little(make_config(), pairs)
     with torch.no_grad():
         for pair, costs in zip(pairs, matcher.costs(pairs), strict=True):
@@ -96,9 +60,8 @@ def test_costs_are_the_papers_for_every_pair_of_a_mixed_batch(images):
             assert np.array_equal(costs.graph2.xy, pair.target.xy[pair.kept2])
 
 
-def test_matching_follows_the_order_of_the_keypoints(images):
+def test_matching_follows_the_order_of_the_keypoints(pairs):
     """Permutation equivariance: another shuffle gives the same costs and the same matching, shuffled."""
-    pairs = make_pairs(images)
     matcher = trained_a_little(make_config(), pairs)
     rng = np.random.default_rng(9)
     for pair in pairs:
@@ -113,8 +76,7 @@ def test_matching_follows_the_order_of_the_keypoints(images):
         assert np.array_equal(found[p], original)
 
 
-def test_prediction_does_not_depend_on_company_or_chunks(images, monkeypatch):
-    pairs = make_pairs(images)
+def test_prediction_does_not_depend_on_company_or_chunks(pairs, monkeypatch):
     matcher = trained_a_little(make_config(), pairs)
     together = matcher.predict(pairs)
     for limit in ("network.PAIRS", "matcher.GRAPHS", "matcher.IMAGES"):
@@ -126,8 +88,8 @@ def test_prediction_does_not_depend_on_company_or_chunks(images, monkeypatch):
     assert matcher.predict([]) == []
 
 
-def test_training_learns_the_pairs_it_sees(images):
-    pairs = [make_pair(images, i, j, seed=i) for i in range(4) for j in range(4) if i != j][:6]
+def test_training_learns_the_pairs_it_sees(make_pair):
+    pairs = [make_pair(i, j, seed=i) for i in range(4) for j in range(4) if i != j][:6]
     matcher = make_matcher(make_config()).train()
     first = matcher.loss(pairs).item()
     trained = trained_a_little(make_config(), pairs, steps=30)
@@ -138,9 +100,9 @@ def test_training_learns_the_pairs_it_sees(images):
     assert trained.solver_seconds > 0
 
 
-def test_all_parameters_get_gradients(images):
+def test_all_parameters_get_gradients(pairs):
     matcher = make_matcher(make_config()).train()
-    matcher.loss(make_pairs(images)).backward()
+    matcher.loss(pairs).backward()
     without = [name for name, parameter in matcher.named_parameters() if parameter.grad is None]
     assert without == []
 
@@ -157,8 +119,7 @@ def test_initial_parameters_depend_on_the_seed_alone():
     assert torch.equal(torch.random.get_rng_state(), before)
 
 
-def test_training_is_reproducible(images):
-    pairs = make_pairs(images)
+def test_training_is_reproducible(pairs):
     one, two = (trained_a_little(make_config(), pairs).state_dict() for _ in range(2))
     assert all(torch.equal(one[key], two[key]) for key in one)
 
@@ -171,8 +132,7 @@ def test_training_is_reproducible(images):
         ({"affinity": "fixed"}, "vertex_affinity.layer"),
     ],
 )
-def test_ablations_train_and_predict(images, network, absent):
-    pairs = make_pairs(images)
+def test_ablations_train_and_predict(pairs, network, absent):
     matcher = trained_a_little(make_config(network=network), pairs, steps=1)
     assert not [name for name, _ in matcher.named_parameters() if name.startswith(absent)]
     assert [len(found) for found in matcher.predict(pairs)] == [len(pair.kept1) for pair in pairs]
@@ -182,8 +142,7 @@ def test_ablations_train_and_predict(images, network, absent):
         assert costs.graph1.edges.shape == (0, 2)
 
 
-def test_frozen_backbone_reads_its_features_from_the_cache(images, cache):
-    pairs = make_pairs(images)
+def test_frozen_backbone_reads_its_features_from_the_cache(pairs, cache):
     frozen, free = (make_matcher(make_config(network={"freeze_backbone": flag})).train() for flag in (True, False))
     torch.testing.assert_close(frozen.loss(pairs), free.loss(pairs))
     assert len(list(cache.rglob("*.safetensors"))) == 4
@@ -202,8 +161,8 @@ def test_parameter_groups_cover_every_parameter_once():
     assert sorted(ids) == sorted(id(parameter) for parameter in matcher.parameters())
 
 
-def test_margin_applies_in_training_only(images):
-    pair = make_pair(images, 0, 1)
+def test_margin_applies_in_training_only(make_pair):
+    pair = make_pair(0, 1)
     config = make_config(solver={"margin": 1000.0})
     matcher = make_matcher(config)
     matcher.loss([pair])
@@ -230,18 +189,18 @@ def test_unmatched_keypoints_cost_a_match_each(images):
     assert one.loss([none]) == two.loss([none])
 
 
-def test_solver_of_the_configuration_is_used(images):
-    pairs = [make_pair(images, 0, 1, 4, 4), make_pair(images, 1, 2, 3, 4)]
+def test_solver_of_the_configuration_is_used(make_pair):
+    pairs = [make_pair(0, 1, 4, 4), make_pair(1, 2, 3, 4)]
     found = [make_matcher(make_config(solver={"method": method})).predict(pairs) for method in ("best", "exact")]
     assert all(np.array_equal(a, b) for a, b in zip(*found, strict=True))
 
 
 @pytest.mark.parametrize("loss", ["cross_entropy", "hamming"])
 @pytest.mark.parametrize("full", [True, False])
-def test_sinkhorn_in_the_solver_s_place(images, loss, full):
+def test_sinkhorn_in_the_solver_s_place(make_pair, loss, full):
     """Its loss is the soft matchings'; training learns; at test the solver rounds, all keypoints or some."""
-    pairs = [make_pair(images, i, j, seed=i) for i in range(3) for j in range(3) if i != j]
-    pairs.append(make_pair(images, 0, 1, 6, 4))
+    pairs = [make_pair(i, j, seed=i) for i in range(3) for j in range(3) if i != j]
+    pairs.append(make_pair(0, 1, 6, 4))
     solver = {"layer": "sinkhorn", "full": full, "margin": 0, "sinkhorn": {"loss": loss, "iterations": 7}}
     config = make_config(network={"quadratic": False}, solver=solver)
     matcher = make_matcher(config).train()
@@ -263,9 +222,9 @@ def test_sinkhorn_in_the_solver_s_place(images, loss, full):
     assert trained.batch_accuracy > 0.5
 
 
-def test_bbgm_max_leaves_no_keypoint_of_the_smaller_side_out(images):
+def test_bbgm_max_leaves_no_keypoint_of_the_smaller_side_out(make_pair):
     """In training and at test, also where every match costs something, so that BB-GM leaves all of them out."""
-    pairs = [make_pair(images, *shape) for shape in ((0, 1, 4, 5), (1, 2, 5, 3), (2, 3, 1, 4), (3, 0, 4, 4))]
+    pairs = [make_pair(*shape) for shape in ((0, 1, 4, 5), (1, 2, 5, 3), (2, 3, 1, 4), (3, 0, 4, 4))]
     smaller = [min(len(pair.kept1), len(pair.kept2)) for pair in pairs]
     for network in ({}, {"refine": False, "quadratic": False}):
         partial, full = (make_matcher(make_config(network=network, solver={"full": f})) for f in (False, True))
@@ -280,8 +239,8 @@ def test_bbgm_max_leaves_no_keypoint_of_the_smaller_side_out(images):
     assert full.loss(pairs).item() >= np.mean(np.subtract(smaller, true))
 
 
-def test_instance_for_the_solver_has_the_costs_in_double_precision(images):
-    costs = make_matcher(make_config()).costs([make_pair(images, 0, 1)])[0]
+def test_instance_for_the_solver_has_the_costs_in_double_precision(make_pair):
+    costs = make_matcher(make_config()).costs([make_pair(0, 1)])[0]
     instance = costs.instance()
     assert instance.unary.dtype == instance.quadratic.dtype == np.float64
     np.testing.assert_array_equal(instance.unary, costs.unary.detach().double().numpy())
