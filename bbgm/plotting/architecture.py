@@ -141,7 +141,7 @@ def plot_layer(
         gradient: what the vertex costs get, (y_lambda - y) / lambda.
         truth: (n1,), index into the target's keypoints, -1 = no partner.
     """
-    figure = new_figure(0.29 * width, width)
+    figure = new_figure(0.32 * width, width)
     axes = figure.subplots(1, 5)
     order, dots = _diagonal(truth, costs.shape[1])
     for ax, title, matrix in zip(axes, ("costs $c^v$", "with margin"), (costs, margin), strict=False):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-TITLE = 64  # letters in a line
+TITLE = 78  # letters in a line
 MARKERS = "osD^v<>"
 """Seven, so that with the eight colours of the style no two of 56 rows look the same."""
 LANE, GAP = 0.062, 0.05
@@ -64,7 +64,8 @@ def plot_table_comparison(table: Table, *, width: float = WIDTH) -> "Figure":
     ax.set_xlim(right=min(ax.get_xlim()[1], 102))
     ax.set_xlabel("F1 score (%)" if "F1" in spec.title else "accuracy (%)")
     title, _, budget = table.title.rpartition(", budget ")
-    ax.set_title(f"{fill(title, TITLE)}\nbudget {budget}")
+    title, demo, _ = title.partition(" (rendered demo data)")
+    ax.set_title(f"{fill(title, TITLE)}\n{'rendered demo data, ' if demo else ''}budget {budget}")
     ax.grid(axis="x")
     ax.tick_params(axis="y", length=0)
     figure.legend(handles=marks, loc="outside lower center", ncols=2)

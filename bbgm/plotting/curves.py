@@ -42,7 +42,8 @@ def plot_learning_curves(
         for ax, column, factor in zip(axes, ("loss", "accuracy"), (1, 100), strict=True):
             values = factor * np.stack([_running_mean(run[column].to_numpy(), window) for run in runs])
             mean = values.mean(axis=0)
-            (line,) = ax.plot(iterations, mean, label=f"{name}, n = {len(runs)}")
+            # Over the axes, or a line at zero would not be seen.
+            (line,) = ax.plot(iterations, mean, label=f"{name}, n = {len(runs)}", clip_on=False, zorder=3)
             if len(runs) > 1:
                 spread = values.std(axis=0, ddof=1)
                 ax.fill_between(iterations, mean - spread, mean + spread, color=line.get_color(), alpha=0.2, lw=0)

@@ -27,7 +27,7 @@ def plot_loss_landscape(
     """Draw sections of the loss and its interpolations side by side, on one scale.
 
     Args:
-        x, y: (X,), (Y,) positions along the two directions, increasing.
+        x, y: (X,), (Y,) positions s and t along the two directions, increasing.
         panels: title -> (Y, X) values, e.g. the loss, f_lambda for a small and for a large lambda.
         point: marked in the contours, e.g. the costs that the network gave.
         label: of the values.
@@ -48,7 +48,7 @@ def plot_loss_landscape(
     high = max(float(np.max(values)) for values in panels.values())
     high = high if high > low else low + 1.0  # a constant loss still needs a scale
     # Placed by hand, in inches: automatic layout leaves wide margins around 3-D axes.
-    left, right, bottom, gap, top = 0.42, 0.62, 0.4, 0.12, 0.2
+    left, right, bottom, gap, top = 0.5, 0.62, 0.4, 0.12, 0.2
     side = (width - left - right - gap * (len(panels) - 1)) / len(panels)
     height = bottom + 2 * side + gap + top
     figure = new_figure(height, width)
@@ -61,9 +61,9 @@ def plot_loss_landscape(
         figure.text((x0 + side / 2) / width, 1 - 0.5 * top / height, title, ha="center", va="center")
         ax = figure.add_axes(lower)
         image = _draw_contours(ax, x, y, values, low, high)
-        ax.set_xlabel("direction 1")
+        ax.set_xlabel("$s$")
         if k == 0:
-            ax.set_ylabel("direction 2", labelpad=1)
+            ax.set_ylabel("$t$", labelpad=1)
         ax.tick_params(labelleft=k == 0)
         if point is not None:
             ax.plot(*point, marker="o", markersize=3.5, color="white", markeredgecolor="black", markeredgewidth=0.6)

@@ -13,6 +13,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.lines import Line2D
+from matplotlib.text import Text
 from PIL import Image
 
 from bbgm import plotting
@@ -226,6 +227,23 @@ def test_landscapes_share_one_scale() -> None:
     assert sum(ax.name == "3d" for ax in figure.axes) == 3
     with pytest.raises(ValueError, match=r"panel 'loss' has the shape \(9, 7\)"):
         plotting.plot_loss_landscape(x, y, {"loss": smooth.T})
+
+
+def test_labels_stay_within_the_figure() -> None:
+    x = np.linspace(-0.85, 0.85, 9)
+    values = np.add.outer(x**2, x**2)
+    matrix = np.eye(N)
+    for figure in (
+        plotting.plot_loss_landscape(x, x, {f"$f_\\lambda$, {k}": values for k in range(4)}),
+        plotting.plot_layer(matrix, matrix, matrix, matrix, matrix, np.arange(N)),
+    ):
+        figure.draw_without_rendering()
+        texts = [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
+        boxes = {text.get_text(): text.get_window_extent() for text in texts}
+        width, height = figure.bbox.size
+        outside = {name for name, b in boxes.items() if b.x0 < 0 or b.y0 < 0 or b.x1 > width or b.y1 > height}
+        assert len(boxes) > 5
+        assert not outside
 
 
 def test_section_breaks_the_line_at_jumps() -> None:
