@@ -75,12 +75,12 @@ class PairSteps:
             ("visual features at n keypoints", "", one.visual.shape),
             ("graph: E directed edges", "", one.graph.edges.shape),
             ("relative coordinates of the edges", "", one.pseudo.shape),
-            ("features after SplineCNN", "f^v", one.refined.shape),
+            ("features after SplineCNN", "fᵛ", one.refined.shape),
             ("global vector of an image", "", one.pooled.shape),
             ("both global vectors", "g", self.g.shape),
             ("coefficients, of vertices and of edges", "a", self.a_vertex.shape),
-            ("vertex costs, n1 x n2", "c^v", self.costs.unary.shape),
-            ("edge costs, E1 x E2", "c^e", self.costs.quadratic.shape),
+            ("vertex costs, n1 x n2", "cᵛ", self.costs.unary.shape),
+            ("edge costs, E1 x E2", "cᵉ", self.costs.quadratic.shape),
         ]
         sizes = [" x ".join(map(str, shape)) for _, _, shape in rows]
         frame = pd.DataFrame({"step": [row[0] for row in rows], "letter": [row[1] for row in rows], "size": sizes})
