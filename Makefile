@@ -119,8 +119,8 @@ fuzz: setup ## fuzz solve and solve_multi (needs clang), then read_dd, for FUZZ_
 	  -max_total_time=$(FUZZ_SECONDS) -max_len=600 -len_control=0 -timeout=60 -artifact_prefix=$(FUZZ)/$$subject-; fi; done
 	@python solver_src/tests/fuzz_read_dd.py $(FUZZ_SECONDS) $(FUZZ)/read_dd
 
-willow: setup ## five seeds on the real Willow images, their table and figures; needs BBGM_DATA and BBGM_WEIGHTS
-	@echo "== Willow: five seeds, the table, figures and notebooks: about 20 minutes on 2 cores"
+willow: setup ## runs, tables and figures of the real Willow images; needs BBGM_DATA and BBGM_WEIGHTS
+	@echo "== Willow: on 2 cores about half an hour, and an hour for each of three runs that fine-tune VGG16"
 	@$(SNAKEMAKE) --cores all --config budget=willow
 
 lab: setup ## open the notebooks in JupyterLab

@@ -38,6 +38,8 @@ def solve_file(path: Path, method: str = "best", *, effort: str = "default", ful
     Raises:
         FileNotFoundError, ValueError: no such file, not such a file, or an option not for several graphs.
     """
+    if not path.exists():
+        raise FileNotFoundError(f"no file {path}: give a .dd or .dd.xz file, such as bbgm_solver.write_dd writes")
     problem = gm.read_dd(path)
     record: Record = {"file": str(path), "method": method}
     if isinstance(problem, gm.Problem):

@@ -247,7 +247,10 @@ def _missing(runs: list[RunConfig]) -> list[str]:
             if not any(place.exists() for place in places):
                 lines.append(f"ImageNet weights of {backbone} in {places[0]}: bbgm data download {backbone}")
         elif weights.endswith(".safetensors") and not (weights_root() / weights).is_file():
-            lines.append(f"weights {weights_root() / weights}: set BBGM_WEIGHTS to the folder that has them")
+            lines.append(
+                f"weights {weights_root() / weights}: set BBGM_WEIGHTS to the folder that has them, or take "
+                "torchvision's with network.weights: imagenet in the budget's file"
+            )
     return lines
 
 

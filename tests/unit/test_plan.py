@@ -188,6 +188,7 @@ def test_missing_data_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert "download voc-keypoints" not in missing
     assert "download vgg16_bn" not in missing
     assert make_plan("demo").missing == ()
+    assert any("take torchvision's with network.weights: imagenet" in line for line in make_plan("willow").missing)
 
 
 def test_command(capsys: pytest.CaptureFixture[str]) -> None:

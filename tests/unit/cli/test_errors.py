@@ -26,7 +26,7 @@ from bbgm.paths import instances_root
         (["match", "nowhere", "a", "b"], "it does not exist"),
         (["table", "Pillow"], "table 'Pillow' is not one of ['PascalVOCSampling'"),
         (["table", "Willow", "--budget", "smoke"], "no finished run"),
-        (["solve", "nothing.dd"], "nothing.dd"),
+        (["solve", "nothing.dd"], "no file nothing.dd: give a .dd or .dd.xz file"),
         (["bench", "solver", "nowhere"], "nowhere"),
         (["data", "demo", "--images", "1"], "images_per_class is 1, must be at least 4"),
         (["train", "--budget", "smoke", "--seed", str(2**64)], "seed: Input should be less than"),
