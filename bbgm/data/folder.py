@@ -105,7 +105,7 @@ def read_objects(root: Path) -> list[AnnotatedObject]:
     if not path.is_file():
         raise FileNotFoundError(
             f"no file {path}, which says where the keypoints are: data.root is the folder that has it, relative to "
-            "BBGM_DATA or absolute; README, 'Your own images', has an example"
+            "BBGM_DATA or absolute; bbgm/data/README.md, 'Your own images', has an example"
         )
     try:
         content = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=_unique)

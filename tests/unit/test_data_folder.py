@@ -137,7 +137,7 @@ def test_where_the_folder_is(write: Callable[..., DataConfig], tmp_path: Path, m
     expected = described(open_dataset(relative, SMALL))
     monkeypatch.setenv("BBGM_DATA", "/nowhere")
     assert described(open_dataset(absolute, SMALL)) == expected
-    with pytest.raises(FileNotFoundError, match=r"no file /nowhere/mine/keypoints\.json.* README, 'Your own images'"):
+    with pytest.raises(FileNotFoundError, match=r"no file /nowhere/mine/keypoints\.json.*data/README\.md, 'Your"):
         open_dataset(relative, SMALL)
     for data in ({"dataset": "folder"}, {"dataset": "folder", "root": "x"}):
         with pytest.raises(ValueError, match=r"set source: original, and root: to its place"):
@@ -324,8 +324,8 @@ def test_the_same_numbers_as_willow(
 
 
 def test_the_example_of_the_readme(project: Path) -> None:
-    text = (project / "README.md").read_text(encoding="utf-8")
-    section = text[text.index("### Your own images") :]
+    text = (project / "bbgm" / "data" / "README.md").read_text(encoding="utf-8")
+    section = text[text.index("## Your own images") :]
     example, experiment = (re.findall(rf"```{kind}\n(.*?)```", section, re.DOTALL)[0] for kind in ("json", "yaml"))
     objects = parse(Path(FILE), json.loads(example))
     assert [(item.file, len(item.keypoints), item.box is None) for item in objects] == [
