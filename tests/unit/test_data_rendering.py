@@ -8,7 +8,7 @@ import pytest
 from bbgm.data.rendering import MODELS
 from bbgm.data.rendering.camera import aim
 from bbgm.data.rendering.light import Light, ShadowMap
-from bbgm.data.rendering.mesh import Part, bezier, revolve, rotation, superellipsoid, surface, tube
+from bbgm.data.rendering.mesh import Part, bezier, outermost, revolve, rotation, superellipsoid, surface, tube
 from bbgm.data.rendering.paint import Material, Noise, checked, dotted, plain, striped
 
 GREY = Material(plain(np.full(3, 0.5)))
@@ -18,6 +18,19 @@ def volume(part: Part) -> float:
     """Of a closed mesh, by the divergence theorem; negative if it is inside out."""
     a, b, c = (part.vertices[part.faces[:, k]] for k in range(3))
     return float(np.einsum("ij,ij->", a, np.cross(b, c)) / 6)
+
+
+def test_the_last_point_on_a_ray() -> None:
+    """Along the axes of an ellipsoid, aslant, and through the outer of two; also where the ray meets a vertex."""
+    inner, outer = (superellipsoid((0, 0, 1), (0.5 * k, 0.7 * k, k), GREY, n=(81, 120)) for k in (1.0, 1.3))
+    np.testing.assert_allclose(outermost([inner], (0, 0, 1), (0, 1, 0)), [0, 0.7, 1], atol=1e-3)
+    np.testing.assert_allclose(outermost([inner], (0, 0, 1), (0, 0, 1)), [0, 0, 2], atol=1e-3)
+    np.testing.assert_allclose(outermost([outer, inner], (0, 0, 1), (-1, 0, 0)), [-0.65, 0, 1], atol=1e-3)
+    found = outermost([inner], (0.1, 0.05, 1.1), (0.6, 0.8, 0))
+    assert np.cross(found - [0.1, 0.05, 1.1], [0.6, 0.8, 0]) == pytest.approx(0, abs=1e-12)
+    assert (((found - [0, 0, 1]) / [0.5, 0.7, 1]) ** 2).sum() == pytest.approx(1, abs=3e-3)
+    with pytest.raises(ValueError, match="no part lies on the ray"):
+        outermost([inner], (0, 0, 5), (0, 0, 1))
 
 
 def boundary(part: Part) -> set[tuple[bytes, bytes]]:

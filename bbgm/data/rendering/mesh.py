@@ -157,12 +157,28 @@ def both_sides(
 
 
 def outermost(parts: Sequence[Part], start: ArrayLike, direction: ArrayLike) -> np.ndarray:
-    """The corner of the parts, among those close to a ray, that lies farthest along it."""
-    vertices = np.concatenate([part.vertices[np.unique(part.faces)] for part in parts])
-    offset, along = vertices - np.asarray(start, dtype=float), np.asarray(direction, dtype=float)
-    reach = offset @ along
-    aside = np.linalg.norm(offset - reach[:, None] * along, axis=1)
-    return np.asarray(vertices[np.argmax(reach - 3 * aside)])
+    """The last point (3,) at which a ray meets the parts.
+
+    Raises:
+        ValueError: it meets none.
+    """
+    corners = np.concatenate([part.vertices[part.faces] for part in parts])
+    origin, along = np.asarray(start, dtype=float), np.asarray(direction, dtype=float)
+    first = corners[:, 0]
+    u, v = corners[:, 1] - first, corners[:, 2] - first
+    # origin + t along = first + b u + c v, by Cramer's rule; faces along the ray are left out.
+    normal = np.cross(u, v)
+    slope = normal @ along
+    crossed = np.abs(slope) > 1e-12
+    first, u, v, normal, slope = (array[crossed] for array in (first, u, v, normal, slope))
+    offset = origin - first
+    t = -np.einsum("fk,fk->f", offset, normal) / slope
+    aside = np.cross(offset, along)
+    b, c = -np.einsum("fk,fk->f", v, aside) / slope, np.einsum("fk,fk->f", u, aside) / slope
+    met = (t > 0) & (b >= -1e-9) & (c >= -1e-9) & (b + c <= 1 + 1e-9)
+    if not met.any():
+        raise ValueError(f"no part lies on the ray from {origin} along {along}")
+    return np.asarray(origin + t[met].max() * along)
 
 
 def bezier(*controls: ArrayLike, n: int = 12) -> np.ndarray:
