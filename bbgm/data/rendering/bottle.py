@@ -2,13 +2,16 @@
 
 import numpy as np
 
-from bbgm.data.rendering.mesh import bezier, both_sides, revolve, surface
+from bbgm.data.rendering.mesh import Part, bezier, both_sides, revolve, surface
 from bbgm.data.rendering.paint import Material, Noise, Paint, blend, colour, plain, random_colour, step
 from bbgm.data.rendering.scene import Model
 
+CODE = 0.3
+"""Height of the middle of the bar code on the back label, as a share of the label's."""
+
 
 def bottle(generator: np.random.Generator, noise: Noise) -> Model:
-    """Glass, capsule and a label; it may be seen from any side of the label, so left and right look alike."""
+    """Glass, capsule, a label and a smaller one on the back; left and right of the outline look alike."""
     height = 2.2
     radius = generator.uniform(0.27, 0.4)
     neck = generator.uniform(0.10, 0.13)
@@ -45,12 +48,11 @@ def bottle(generator: np.random.Generator, noise: Noise) -> Model:
     )  # fmt: skip
     low, high = generator.uniform(0.12, 0.3), shoulder - generator.uniform(0.05, 0.25)
     turn, half = np.radians(generator.uniform(-40, 40)), np.radians(generator.uniform(70, 110))
-    angle = np.linspace(turn - half, turn + half, 32)
-    ring = 1.012 * radius * np.stack([np.sin(angle), -np.cos(angle), 0 * angle], axis=-1)
-    grid = ring[None] + np.linspace(low, high, 6)[:, None, None] * np.array([0.0, 0.0, 1.0])
-    parts.append(
-        surface(grid, Material(_label(generator, noise, low, high, turn, half), 0.05), (False, False), sheet=True)
-    )
+    emblem = generator.uniform(0.55, 0.75)
+    parts.append(_sticker(radius, (low, high), turn, half, _label(generator, noise, low, high, turn, half, emblem)))
+    small = low + generator.uniform(0.05, 0.15), high - generator.uniform(0.1, 0.3)
+    behind, narrow = turn + np.pi, np.radians(generator.uniform(40, 60))
+    parts.append(_sticker(radius, small, behind, narrow, _back_label(generator, noise, *small, behind, narrow)))
     keypoints = np.array([
         (neck * 1.2, 0, height - 0.03), (-neck * 1.2, 0, height - 0.03),
         (-neck, 0, neck_base), (neck, 0, neck_base),
@@ -62,19 +64,43 @@ def bottle(generator: np.random.Generator, noise: Noise) -> Model:
         "Top": (-neck * 1.2, 0, height - 0.03), "Neck": (-neck, 0, neck_base), "Shoulder": (-radius, 0, shoulder),
         "Base": (-radius, 0, 0.04),
     }, axis=0)  # fmt: skip
-    stuck = 1.012 * radius * np.array([np.sin(turn), -np.cos(turn), 0])
-    label = {"Label_Top": stuck + [0, 0, high - 0.03], "Label_Bottom": stuck + [0, 0, low + 0.03]}
+    front = 1.012 * radius * np.array([np.sin(turn), -np.cos(turn), 0])
+    label = {
+        "Label_Top": front + [0, 0, high - 0.03],
+        "Label_Emblem": front + [0, 0, low + emblem * (high - low)],
+        "Label_Bottom": front + [0, 0, low + 0.03],
+        "BackLabel_Top": [0, 0, small[1] - 0.03] - front,
+        "BackLabel_Code": [0, 0, small[0] + CODE * (small[1] - small[0])] - front,
+        "BackLabel_Bottom": [0, 0, small[0] + 0.03] - front,
+    }
     outline = frozenset(sides)
     return Model(parts, keypoints, sides | label, azimuth=0, elevation=(1, 32), aspect=(0.72, 1.1), outline=outline)
 
 
-def _label(generator: np.random.Generator, noise: Noise, low: float, high: float, turn: float, half: float) -> Paint:
+def _sticker(radius: float, span: tuple[float, float], turn: float, half: float, paint: Paint) -> Part:
+    """Paper on the glass: its lower and upper end, and the angles of its middle and of half its width."""
+    angle = np.linspace(turn - half, turn + half, 32)
+    ring = 1.012 * radius * np.stack([np.sin(angle), -np.cos(angle), 0 * angle], axis=-1)
+    grid = ring[None] + np.linspace(*span, 6)[:, None, None] * np.array([0.0, 0.0, 1.0])
+    return surface(grid, Material(paint, 0.05), (False, False), sheet=True)
+
+
+def _around(local: np.ndarray, turn: float, half: float) -> np.ndarray:
+    """Where points are on a sticker, -1 at its left edge and 1 at its right one."""
+    angle = np.arctan2(local[:, 0], -local[:, 1]) - turn
+    return ((angle + np.pi) % (2 * np.pi) - np.pi) / half
+
+
+def _label(
+    generator: np.random.Generator, noise: Noise, low: float, high: float, turn: float, half: float, emblem: float
+) -> Paint:
+    """A frame, an emblem, and lines of words below it."""
     paper = colour(generator.uniform(0.05, 0.16), generator.uniform(0.02, 0.25), generator.uniform(0.75, 0.98))
     ink, seal = random_colour(generator, (0.2, 0.9), (0.1, 0.5)), random_colour(generator)
-    emblem, lines = generator.uniform(0.55, 0.75), generator.uniform(14, 22)
+    lines = generator.uniform(14, 22)
 
     def paint(local: np.ndarray) -> np.ndarray:
-        u = (np.arctan2(local[:, 0], -local[:, 1]) - turn) / half
+        u = _around(local, turn, half)
         v = (local[:, 2] - low) / (high - low)
         rgb = paper * (0.92 + 0.16 * noise.fractal(local * 12, 2))[:, None]
         frame = np.maximum(np.abs(u) / 0.97, np.abs(2 * v - 1) / 0.95)
@@ -84,5 +110,22 @@ def _label(generator: np.random.Generator, noise: Noise, low: float, high: float
         words = (np.abs(v * lines % 1 - 0.5) < 0.2) & (v < emblem - 0.22) & (v > 0.1)
         letters = noise(np.stack([u * 22, np.floor(v * lines)], axis=1)) > 0.42
         return blend((words & letters & (np.abs(u) < 0.65)) * 0.85, rgb, ink)
+
+    return paint
+
+
+def _back_label(
+    generator: np.random.Generator, noise: Noise, low: float, high: float, turn: float, half: float
+) -> Paint:
+    """Small print, and a bar code at the height `CODE`."""
+    paper = colour(generator.uniform(0.05, 0.16), generator.uniform(0.0, 0.12), generator.uniform(0.85, 1.0))
+    ink, bars, lines = np.full(3, 0.03), generator.random(24) < 0.5, generator.uniform(16, 24)
+
+    def paint(local: np.ndarray) -> np.ndarray:
+        u, v = _around(local, turn, half), (local[:, 2] - low) / (high - low)
+        words = (np.abs(v * lines % 1 - 0.5) < 0.2) & (v > CODE + 0.2) & (v < 0.93)
+        letters = noise(np.stack([u * 30, np.floor(v * lines)], axis=1)) > 0.4
+        code = (np.abs(v - CODE) < 0.13) & (np.abs(u) < 0.6) & bars[np.clip((u + 0.6) * 20, 0, 23).astype(int)]
+        return blend((words & letters & (np.abs(u) < 0.8)) | code, np.broadcast_to(paper, (len(u), 3)), ink)
 
     return paint

@@ -8,7 +8,7 @@ from bbgm.data.rendering.scene import Model
 
 
 def motorbike(generator: np.random.Generator, noise: Noise) -> Model:
-    """Wheels, frame, engine, tank, seat, fork, exhaust; its front is on the right."""
+    """Wheels, frame, engine, tank, seat, fork; exhaust on the one side, chain and stand on the other. Faces right."""
     wheel_rear, wheel_front = generator.uniform(0.33, 0.38), generator.uniform(0.33, 0.4)
     base = generator.uniform(0.68, 0.82)  # half the wheelbase
     raise_ = generator.uniform(-0.05, 0.08)
@@ -59,7 +59,9 @@ def motorbike(generator: np.random.Generator, noise: Noise) -> Model:
     cushion = bezier(seat_front + [0.05, 0, 0.06], (-0.3, 0, 0.72 + raise_), seat_rear + [-0.1, 0, 0.1 + hump], n=9)
     parts.append(tube(cushion, np.stack([0.13 + 0 * s, 0.06 + 0.02 * s], axis=1), dark, n=14, flat=False))
 
-    parts += _engine(generator, steel, dark)
+    engine, exhaust = _engine(generator, steel, dark)
+    drive, left = _chain_side(generator, rear, steel, lacquer)
+    parts += engine + drive
     parts += _mudguards(generator, rear, wheel_rear, front, wheel_front, lacquer)
     bar, wide = head + [-0.04, 0, generator.uniform(0.08, 0.2)], generator.uniform(0.3, 0.4)
     grips = [bar + [-0.1, y, 0.02] for y in (-wide, wide)]
@@ -107,6 +109,7 @@ def motorbike(generator: np.random.Generator, noise: Noise) -> Model:
         "TankTop": middle + [0, 0, 0.04 + tank_height], "SeatBase": cushion[4] + [0, 0, 0.07],
         "SeatEnd": cushion[-1],
     }  # fmt: skip
+    landmarks |= exhaust | left
     return Model(parts, keypoints, landmarks, azimuth=62, elevation=(2, 34), aspect=(1.0, 1.4))
 
 
@@ -128,8 +131,10 @@ def _wheel(centre: np.ndarray, radius: float, thick: float, steel: Material) -> 
     return parts
 
 
-def _engine(generator: np.random.Generator, steel: Material, dark: Material) -> list[Part]:
-    """Crankcase, one or two cylinders with cooling fins, exhaust."""
+def _engine(
+    generator: np.random.Generator, steel: Material, dark: Material
+) -> tuple[list[Part], dict[str, np.ndarray]]:
+    """Crankcase, one or two cylinders with cooling fins, exhaust; and the exhaust's landmarks."""
     block = steel if generator.random() < 0.5 else dark
     parts = [
         superellipsoid((0.0, 0, 0.32), (0.22, 0.14, 0.12), block, (0.5, 0.5)),
@@ -154,12 +159,24 @@ def _engine(generator: np.random.Generator, steel: Material, dark: Material) -> 
     pipe = bezier(
         (0.12, -0.1, 0.5), (0.38, -0.14, 0.5), (0.3, -0.16, 0.18), (-0.1, -0.17, 0.2), (-0.45, -0.17, 0.24), n=14
     )
-    end = generator.uniform(-1.1, -0.75)
+    end = np.array([generator.uniform(-1.1, -0.75), -0.18, 0.33])
     parts.append(tube(pipe, 0.03, steel, n=10))
-    parts.append(
-        tube([(-0.4, -0.17, 0.235), (-0.48, -0.17, 0.245), (end, -0.18, 0.33)], [0.035, 0.055, 0.06], steel, n=12)
-    )
-    return parts
+    parts.append(tube(np.array([(-0.4, -0.17, 0.235), (-0.48, -0.17, 0.245), end]), [0.035, 0.055, 0.06], steel, n=12))
+    return parts, {"ExhaustEnd": end, "ExhaustBend": pipe[7]}
+
+
+def _chain_side(
+    generator: np.random.Generator, rear: np.ndarray, steel: Material, lacquer: Material
+) -> tuple[list[Part], dict[str, np.ndarray]]:
+    """The left side's own: a guard over the chain, and the stand; and their landmarks."""
+    crank, hub = np.array([-0.06, 0.165, 0.34]), rear + [0, 0.13, 0.03]
+    foot = np.array([generator.uniform(-0.32, -0.2), generator.uniform(0.2, 0.28), 0.02])
+    parts = [
+        tube([crank, hub], [[0.02, 0.085], [0.02, 0.06]], lacquer, n=12),
+        tube(np.array([(-0.1, 0.1, 0.2), foot]), 0.022, steel, n=8),
+        superellipsoid(foot, (0.06, 0.035, 0.02), steel, (0.5, 0.5)),
+    ]
+    return parts, {"ChainGuard": (crank + hub) / 2 + [0, 0.02, 0], "Stand": foot}
 
 
 def _mudguards(
