@@ -28,7 +28,7 @@ NAMES = {"Car": "car", "Duck": "bird", "Face": "person", "Motorbike": "motorbike
 """VOC's names of the renderer's classes."""
 
 SCENES = "scenes.json"
-PHOTOS = 1.6
+PHOTOS = 2.4
 """Photographs of a class for each of Willow's images."""
 
 TRUNCATED, OCCLUDED = 0.12, 0.12
@@ -126,7 +126,7 @@ def write_photo(tree: Path, number: int, index: int, cls: str, seed: int) -> lis
     Image.fromarray(pixels).save(tree / DEVKITS[0] / "JPEGImages" / f"{image}.jpg", quality=92)
     seen = [one for one in objects if one.box[2] > one.box[0]]
     scenes = [
-        _scene(f"{image}_{k + 1}", "test" if index % 3 == 2 else "train", (width, height), one)
+        _scene(f"{image}_{k + 1}", "test" if index % 4 == 3 else "train", (width, height), one)
         for k, one in enumerate(seen)
     ]
     _write_xml(tree / DEVKITS[0] / "Annotations" / f"{image}.xml", _annotation(image, (width, height), scenes))
@@ -137,14 +137,14 @@ def write_photo(tree: Path, number: int, index: int, cls: str, seed: int) -> lis
 
 def _year(index: int) -> int:
     """Most of 2008; some of 2007, without a flag for occlusion, and some later, whose persons are not used."""
-    return 2007 if index % 8 == 3 else 2010 if index % 12 == 7 else 2008
+    return 2007 if index % 9 == 4 else 2010 if index % 13 == 8 else 2008
 
 
 def _azimuth(index: int, generator: np.random.Generator) -> float:
-    """Degrees: half of the photographs from about the side that Willow shows, the others evenly from all sides."""
-    if index % 2 == 0:
+    """Degrees: a fifth of the photographs from about the side that Willow shows, the others evenly from all sides."""
+    if index % 5 == 0:
         return float(generator.normal(0, 40))
-    return float(360 * 0.618 * (index // 2) + generator.uniform(-20, 20))
+    return float(360 * 0.618 * index + generator.uniform(-20, 20))
 
 
 def _scene(name: str, part: str, size: tuple[int, int], one: rendering.SeenObject) -> Scene:
