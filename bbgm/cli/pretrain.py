@@ -15,8 +15,8 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
         "package; torch of another version, or on another processor, may round differently.",
     )
     parser.add_argument("file", type=Path, help="to write, e.g. bbgm/pretrained/small.safetensors")
-    parser.add_argument("--photos", type=int, default=150, help="of each class (default %(default)s)")
-    parser.add_argument("--steps", type=int, default=1000, help="of 16 photographs (default %(default)s)")
+    parser.add_argument("--photos", type=int, default=250, help="of each class (default %(default)s)")
+    parser.add_argument("--steps", type=int, default=2000, help="of 16 photographs (default %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of the training (default %(default)s)")
     parser.set_defaults(command=_pretrain)
 
