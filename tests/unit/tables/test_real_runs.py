@@ -11,7 +11,7 @@ from bbgm.results import RunRecord
 from bbgm.tables import compare_methods, make_table, read_table
 from bbgm.train import run
 
-TINY = {"data": {"demo_images_per_class": 8}, "optimiser": {"epochs": 1, "iterations_per_epoch": 1, "batch_size": 2}}
+TINY = {"data": {"demo_images_per_class": 10}, "optimiser": {"epochs": 1, "iterations_per_epoch": 1, "batch_size": 2}}
 PAIRS = {"test_pairs_per_class": 6}
 
 
