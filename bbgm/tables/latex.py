@@ -8,27 +8,26 @@ r"""A table for a LaTeX document, with a macro for each class, so that it can sh
 
 import re
 
-from bbgm.tables.render import MANY, Table
+from bbgm.tables.render import Table
 
 _NO_CLASS = {"mean", "all", "easy", "medium", "hard"}
 
 
 def to_latex(table: Table) -> str:
-    r"""A ``table`` environment; the notes stand in the caption. Wide tables are scaled to the width of the text."""
-    wide = len(table.columns) > MANY
+    r"""A ``table`` environment; the notes stand in the caption. What is wider than the text is scaled to its width."""
     head = [
         rf"\icon{{{tex(name)}}}" if name in table.columns and name not in _NO_CLASS else tex(name)
         for name in table.head
     ]
     lines = [
-        f"% made by bbgm; needs \\usepackage{{booktabs}}{' and graphicx' if wide else ''}",
+        r"% made by bbgm; needs \usepackage{booktabs,graphicx}",
         r"\providecommand{\icon}[1]{#1} % define it before to show something else for a class",
         "\\begin{table}",
         "\\centering",
         "\\footnotesize",
         f"\\caption{{{tex(f'{table.title}. ' + ' '.join(table.notes))}}}",
         f"\\label{{tab:{table.name}-{table.frame['budget'].iloc[0]}}}",
-        *([r"\resizebox{\textwidth}{!}{%"] if wide else []),
+        r"\resizebox{\ifdim\width>\textwidth\textwidth\else\width\fi}{!}{%",
         f"\\begin{{tabular}}{{lll{'r' * (len(table.columns) + 2)}}}",
         "\\toprule",
         " & ".join(head) + r" \\",
@@ -40,13 +39,16 @@ def to_latex(table: Table) -> str:
             rf"\textbf{{{tex(cell)}}}" if bold else tex(cell) for cell, bold in zip(row.cells, row.bold, strict=True)
         ]
         lines.append(" & ".join(cells) + r" \\")
-    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}" + ("}" if wide else ""), "\\end{table}", ""])
+    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}}", "\\end{table}", ""])
 
 
 _SIGNS = {character: "\\" + character for character in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
     "±": r"$\pm$",
     "*": "$^*$",
 }
