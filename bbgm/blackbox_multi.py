@@ -14,7 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bbgm.blackbox import Instance, Solution, Solver, apply_layer, make_problems
+from bbgm.blackbox import apply_layer
+from bbgm.solvers import Instance, Solution, Solver, make_problems
 
 if TYPE_CHECKING:
     from bbgm_solver import MultiResult

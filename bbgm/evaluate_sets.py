@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bbgm.blackbox import Instance, Solver, make_solver
 from bbgm.blackbox_multi import JointSolver, TimedJointSolver
 from bbgm.config import ProtocolConfig, SolverConfig
 from bbgm.cycles import inconsistent_percent
@@ -21,6 +20,7 @@ from bbgm.data.sets import KeypointSet, test_sets
 from bbgm.metrics import mean_over_classes, score_class
 from bbgm.predictions import SetPrediction
 from bbgm.progress import progress
+from bbgm.solvers import Instance, Solver, make_solver
 
 if TYPE_CHECKING:
     from bbgm.matcher import Matcher

@@ -3,10 +3,10 @@
 import bbgm_solver as gm
 import numpy as np
 
-from bbgm.blackbox import Instance
 from bbgm.data.keypoints import FRAME
 from bbgm.data.pairs import KeypointPair
 from bbgm.graph import delaunay_graph
+from bbgm.solvers import Instance
 
 NOISE = 0.5  # deviation of the edge costs, and of a planted instance's vertex costs
 FAVOUR = 0.7  # by how much the true matches, and true pairs of edges, are cheaper in a planted instance

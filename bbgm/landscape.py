@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 import bbgm_solver as gm
 import numpy as np
 
-from bbgm.blackbox import Instance, Solution, hamming_gradient, match_graphs
+from bbgm.blackbox import hamming_gradient, match_graphs
+from bbgm.solvers import Instance, Solution
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,13 +10,13 @@ from torch import Tensor, nn
 
 from bbgm.backbone import make_backbone
 from bbgm.batching import NodeRows, Side
-from bbgm.blackbox import Instance
 from bbgm.config import NetworkConfig
 from bbgm.data.keypoints import KeypointImage
 from bbgm.data.pairs import KeypointPair
 from bbgm.features import FeatureCache, Features, compute_features
 from bbgm.graph import Graph
 from bbgm.paths import cache_root
+from bbgm.solvers import Instance
 
 PAIRS, GRAPHS, IMAGES = 256, 64, 16
 """How many of each are computed at once, where nothing depends on their number: bounds the memory."""

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from bbgm.affinity import AFFINITIES, global_features
 from bbgm.batching import incidence_matrices
-from bbgm.blackbox import Instance, make_solver, match_graphs
+from bbgm.blackbox import match_graphs
 from bbgm.config import RunConfig
 from bbgm.data.keypoints import FRAME
 from bbgm.data.pairs import KeypointPair
@@ -25,6 +25,7 @@ from bbgm.losses import add_margin, batch_accuracy, hamming_loss, permutation_lo
 from bbgm.matcher import PAIRS, Matcher, VisualMatcher, seeded
 from bbgm.peers.dgmc import DGMC
 from bbgm.sinkhorn import sinkhorn
+from bbgm.solvers import Instance, make_solver
 from bbgm.spline import SplineConv, SplinePlan
 
 __all__ = ["BBGM", "MATCHERS", "Matcher", "PairCosts", "SplineCNN", "make_matcher"]

@@ -33,12 +33,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bbgm.batching import Side
-from bbgm.blackbox import Instance, make_solver
 from bbgm.config import DGMCConfig, RunConfig
 from bbgm.data.keypoints import FRAME
 from bbgm.data.pairs import KeypointPair
 from bbgm.graph import Graph, largest_offset, pseudo_coordinates
 from bbgm.matcher import PAIRS, VisualMatcher, seeded
+from bbgm.solvers import Instance, make_solver
 from bbgm.spline import SplineConv, SplinePlan
 
 EPSILON = 1e-8  # in the logarithm of the loss, as in the authors' code

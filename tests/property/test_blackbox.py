@@ -7,17 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from bbgm.blackbox import (
-    SOLVERS,
-    Instance,
-    compiled_solver,
-    hamming_gradient,
-    interpolated_loss,
-    make_solver,
-    match_graphs,
-)
+from bbgm.blackbox import hamming_gradient, interpolated_loss, match_graphs
 from bbgm.graph import delaunay_graph
 from bbgm.losses import hamming_loss
+from bbgm.solvers import SOLVERS, Instance, compiled_solver, make_solver
 
 
 def random_instance(rng, n1=5, n2=5, scale=1.0):

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from bbgm.blackbox import Instance, match_graphs
+from bbgm.blackbox import match_graphs
 from bbgm.blackbox_multi import joint_interpolated_loss, match_multi, solve_jointly
 from bbgm.cycles import inconsistent_triples
 from bbgm.graph import delaunay_graph
 from bbgm.losses import hamming_loss
+from bbgm.solvers import Instance
 
 
 def random_set(rng, sizes=(3, 3, 3)):
