@@ -100,9 +100,27 @@ def finished(config: RunConfig, folder: Path | None = None) -> RunRecord | None:
         return None
     if not isinstance(metrics, dict) or not all(isinstance(metrics.get(key), kind) for key, kind in NEEDED.items()):
         return None
-    if metrics["config_hash"] != config.hash():
+    if not _has_scores(metrics) or metrics["config_hash"] != config.hash():
         return None
     return RunRecord(folder, config, metrics)
+
+
+def _has_scores(metrics: dict[str, Any]) -> bool:
+    """Whether the scores are numbers, of each class and in the mean, also those of the sets if there are any."""
+    try:
+        parts = [metrics]
+        if "sets" in metrics:
+            parts += [
+                metrics["sets"][solution][which] for solution in ("pairwise", "joint") for which in ("first", "all")
+            ]
+        numbers = [scores["n_pairs"] for part in parts for scores in part["per_class"].values()]
+        for part in parts:
+            numbers += [
+                scores[key] for scores in (*part["per_class"].values(), part["mean"]) for key in ("accuracy", "f1")
+            ]
+    except (KeyError, TypeError, AttributeError):
+        return False
+    return all(isinstance(number, float | int) for number in numbers)
 
 
 def load_config(folder: Path) -> RunConfig:
@@ -111,7 +129,11 @@ def load_config(folder: Path) -> RunConfig:
     Raises:
         ValueError: there is none, or it is not valid.
     """
-    return make_run(read_yaml(Path(folder) / "config.yaml"), origin=str(Path(folder) / "config.yaml"))
+    path = Path(folder) / "config.yaml"
+    try:
+        return make_run(read_yaml(path), origin=str(path))
+    except ValueError as error:
+        raise ValueError(f"{error}\nThis is the record of a run: make it again with 'bbgm train'") from error
 
 
 def load(folder: Path) -> RunRecord:

@@ -4,9 +4,13 @@ r"""A table for a LaTeX document, with a macro for each class, so that it can sh
 
     \newcommand{\icon}[1]{\csname icon@#1\endcsname}
     \expandafter\newcommand\csname icon@bicycle\endcsname{\faBicycle}
+
+Greek letters and common signs are written as commands. What pdfLaTeX's fonts lack besides, e.g. Chinese, stays as it
+is: LuaLaTeX or XeLaTeX print it in a font that has it.
 """
 
 import re
+import unicodedata
 
 from bbgm.tables.render import Table
 
@@ -51,9 +55,26 @@ _SIGNS = {character: "\\" + character for character in "&%$#_{}"} | {
     "|": r"\textbar{}",
     "±": r"$\pm$",
     "*": "$^*$",
+    "−": "$-$",
+    "×": r"$\times$",
+    "→": r"$\to$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "≈": r"$\approx$",
+    "∞": r"$\infty$",
 }
+_SMALL = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu "
+    "nu xi pi rho varsigma sigma tau upsilon phi chi psi omega"
+)
+_SIGNS |= {letter: f"$\\{name}$" for letter, name in zip("αβγδεζηθικλμνξπρςστυφχψω", _SMALL.split(), strict=True)}
+_CAPITALS = "Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega"
+_SIGNS |= {letter: f"$\\{name}$" for letter, name in zip("ΓΔΘΛΞΠΣΥΦΨΩ", _CAPITALS.split(), strict=True)}
+_SIGNS |= dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΧο", "ABEZHIKMNOPTXo", strict=True))  # LaTeX has no others for them
 
 
 def tex(text: str) -> str:
-    """Plain text as LaTeX; the minus of a number is a minus sign."""
-    return re.sub(r"^[+-]\d[\d.]*", r"$\g<0>$", "".join(_SIGNS.get(character, character) for character in text))
+    """Plain text as LaTeX, in one line; the minus of a number is a minus sign."""
+    printed = filter(str.isprintable, unicodedata.normalize("NFC", " ".join(text.split())))
+    latex = re.sub(r"^[+-]\d[\d.]*", r"$\g<0>$", "".join(_SIGNS.get(character, character) for character in printed))
+    return re.sub(r"^\[", "{[}", latex)  # at the beginning of a row it would be an option of the command before

@@ -5,9 +5,9 @@ from typing import Any
 
 import pandas as pd
 
-from bbgm import paths, results
+from bbgm import paths
 from bbgm.results import RunRecord
-from bbgm.tables.runs import finished_folders, shown_folders
+from bbgm.tables.runs import finished_folders, load_in_place, shown_folders
 from bbgm.tables.specs import SPECS
 
 COLUMNS = (
@@ -32,7 +32,7 @@ def list_provenance(budget: str, table: str | None = None, results_root: Path | 
     the checkout that finished it.
 
     Raises:
-        ValueError: no such table, no finished run, or one whose files do not belong together.
+        ValueError: no such table or budget, no finished run, one whose files do not belong together, or a copy.
     """
     if table is not None and table not in SPECS:
         raise ValueError(f"table {table!r} is not one of {sorted(SPECS)}")
@@ -42,7 +42,7 @@ def list_provenance(budget: str, table: str | None = None, results_root: Path | 
     else:
         spec = SPECS[table]
         folders = sorted(folder for name in spec.filters for folder in shown_folders(spec, budget, name, root))
-    shown = [results.load(folder) for folder in folders]
+    shown = [load_in_place(folder, root) for folder in folders]
     if not shown:
         raise ValueError(
             f"no finished run{f' of table {table}' if table else ''} below {root / budget}: make them with "
@@ -81,7 +81,7 @@ def _line(run: RunRecord) -> dict[str, Any]:
     speed, made, hardware = metrics["throughput"], metrics["provenance"], metrics["hardware"]
     trained = config.optimiser.epochs * config.optimiser.iterations_per_epoch * config.optimiser.batch_size
     used = [hardware["gpu"], f"{hardware['cpu']} ({config.threads} of {hardware['cores']} cores)"]
-    return {
+    line = {
         "run": config.folder.relative_to(config.budget).as_posix(),
         "title": config.title,
         "setting": config.setting,
@@ -94,3 +94,7 @@ def _line(run: RunRecord) -> dict[str, Any]:
         "hardware": ", ".join(name for name in used if name),
         "versions": ", ".join(f"{name} {version}" for name, version in metrics["versions"].items()),
     }
+    for name in ("parent", "commit", "finished"):
+        if not isinstance(line[name], str):
+            raise TypeError(f"{name} is {line[name]!r}")
+    return line

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from bbgm import results
-from bbgm.config import flatten
+from bbgm.config import BUDGET_NAMES, flatten
 from bbgm.results import RunRecord
 from bbgm.tables.specs import TableSpec
 
@@ -23,18 +23,12 @@ def find_runs(
         methods, seeds: take only these; default all that the table shows.
 
     Raises:
-        ValueError: there is none, a run's files do not belong together, a folder was copied, or runs that would be
-            averaged or compared differ in more than their seed or method.
+        ValueError: no such budget or no run, a run's files do not belong together, a folder was copied, or runs that
+            would be averaged or compared differ in more than their seed or method.
     """
     found: dict[tuple[str, str], list[RunRecord]] = {}
     for name in spec.filters:
-        runs = [results.load(folder) for folder in shown_folders(spec, budget, name, results_root)]
-        for run in runs:
-            if run.folder != results_root / run.config.folder:
-                raise ValueError(
-                    f"{run.folder} is a copy: its config.yaml says that it is {run.config.folder}; "
-                    f"move it out of {results_root}, or it would be counted as a run of its own"
-                )
+        runs = [load_in_place(folder, results_root) for folder in shown_folders(spec, budget, name, results_root)]
         wanted = [
             run
             for run in runs
@@ -60,8 +54,29 @@ def find_runs(
     return found
 
 
+def load_in_place(folder: Path, results_root: Path) -> RunRecord:
+    """A finished run, which must lie where its configuration says.
+
+    Raises:
+        ValueError: it does not, or its files do not belong together.
+    """
+    run = results.load(folder)
+    if run.folder != results_root / run.config.folder:
+        raise ValueError(
+            f"{run.folder} is a copy: its config.yaml says that it is {run.config.folder}; "
+            f"move it out of {results_root}, or it would be counted as a run of its own"
+        )
+    return run
+
+
 def finished_folders(budget: str, results_root: Path, dataset: str = "*", keypoint_filter: str = "*") -> list[Path]:
-    """Folders of finished runs, in order; metrics.json is written last: without it a run is still going on."""
+    """Folders of finished runs, in order; metrics.json is written last: without it a run is still going on.
+
+    Raises:
+        ValueError: no such budget.
+    """
+    if budget not in BUDGET_NAMES:
+        raise ValueError(f"budget {budget!r} is not one of {list(BUDGET_NAMES)}")
     place = f"{budget}/{dataset}/{keypoint_filter}/*/seed*/metrics.json"
     return [path.parent for path in sorted(results_root.glob(place))]
 
@@ -92,8 +107,8 @@ def _protocol(run: RunRecord) -> dict[str, Any]:
 
 def _difference(verb: str, run1: RunRecord, config1: dict[str, Any], run2: RunRecord, config2: dict[str, Any]) -> str:
     flat1, flat2 = flatten(config1), flatten(config2)
-    keys = [key for key in flat1 if flat1[key] != flat2.get(key)]
-    shown = "; ".join(f"{key} is {flat1[key]!r} and {flat2.get(key)!r}" for key in keys[:3])
+    keys = [key for key in flat1 | flat2 if flat1.get(key) != flat2.get(key)]  # only one of them may have a parent
+    shown = "; ".join(f"{key} is {flat1.get(key)!r} and {flat2.get(key)!r}" for key in keys[:3])
     more = f"; and {len(keys) - 3} more" if len(keys) > 3 else ""
     return (
         f"cannot {verb} {run1.folder} and {run2.folder}: {shown}{more}; "

@@ -1,5 +1,6 @@
 """Where numbers come from: the lines are those of the runs."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -75,6 +76,26 @@ def test_a_damaged_run_of_another_table_does_not_matter(
     with pytest.raises(ValueError, match=re.escape(str(damaged.parent))):
         list_provenance("smoke", results_root=tmp_path)
     assert list_provenance("smoke", "Willow", tmp_path).equals(list_provenance("smoke", "Willow", root))
+
+
+@pytest.mark.parametrize("change", [{"commit": None}, {"commit": ["x"]}, {"finished": 3}])
+def test_what_is_no_text_is_told(
+    root: Path, records: dict[str, RunRecord], tmp_path: Path, change: dict[str, object]
+) -> None:
+    shutil.copytree(root / "smoke", tmp_path / "smoke")
+    path = tmp_path / "smoke/willow/intersection/bbgm/seed0/metrics.json"
+    metrics = json.loads(path.read_text())
+    path.write_text(json.dumps(metrics | {"provenance": metrics["provenance"] | change}))
+    with pytest.raises(ValueError, match=rf"seed0/metrics\.json does not say .*{next(iter(change))} is .*'bbgm train'"):
+        list_provenance("smoke", "Willow", tmp_path)
+
+
+def test_a_copied_run_is_not_listed_twice(root: Path, records: dict[str, RunRecord], tmp_path: Path) -> None:
+    shutil.copytree(root / "smoke", tmp_path / "smoke")
+    runs = tmp_path / "smoke/willow/intersection/bbgm"
+    shutil.copytree(runs / "seed0", runs / "seed0.old")
+    with pytest.raises(ValueError, match=r"seed0\.old is a copy: .* it is smoke/willow/intersection/bbgm/seed0; move"):
+        list_provenance("smoke", results_root=tmp_path)
 
 
 def test_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

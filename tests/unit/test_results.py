@@ -10,6 +10,8 @@ from bbgm.config import RunConfig, load_run
 from bbgm.predictions import write_predictions
 from bbgm.results import FILES, NEEDED, finished, load, run_folder, write_history
 
+MEAN = {"accuracy": 0.5, "f1": 0.5}
+
 
 @pytest.fixture
 def config() -> RunConfig:
@@ -22,7 +24,7 @@ def folder(tmp_path: Path, config: RunConfig) -> Path:
     for name in FILES:
         write_text(tmp_path / "run" / name, "")
     write_text(tmp_path / "run" / "config.yaml", config.to_yaml())
-    metrics = {key: kind() for key, kind in NEEDED.items()} | {"config_hash": config.hash()}
+    metrics = {key: kind() for key, kind in NEEDED.items()} | {"config_hash": config.hash(), "mean": MEAN}
     write_json(tmp_path / "run" / "metrics.json", metrics)
     write_predictions(tmp_path / "run" / "predictions.npz", [])
     return tmp_path / "run"
@@ -41,6 +43,32 @@ def test_metrics_of_another_kind_are_no_finished_run(folder: Path, config: RunCo
     metrics = json.loads((folder / "metrics.json").read_text())
     (folder / "metrics.json").write_text(json.dumps(metrics | {key: value}))
     assert finished(config, folder) is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"mean": {"accuracy": "x", "f1": 0.5}},
+        {"mean": {"accuracy": 0.5}},
+        {"per_class": {"Car": 3}},
+        {"per_class": {"Car": MEAN}},  # no n_pairs
+        {"sets": 3},
+        {"sets": {"pairwise": {"first": {}}}},
+    ],
+)
+def test_scores_that_cannot_be_shown_are_no_finished_run(folder: Path, config: RunConfig, change: object) -> None:
+    metrics = json.loads((folder / "metrics.json").read_text())
+    (folder / "metrics.json").write_text(json.dumps(metrics | {"per_class": {"Car": MEAN | {"n_pairs": 1}}}))
+    assert finished(config, folder) is not None
+    (folder / "metrics.json").write_text(json.dumps(metrics | change))
+    assert finished(config, folder) is None
+
+
+@pytest.mark.parametrize("text", ["a: [1", "", "- 1", "method: bbgm"])
+def test_a_damaged_configuration_says_what_to_do(folder: Path, text: str) -> None:
+    (folder / "config.yaml").write_text(text)
+    with pytest.raises(ValueError, match=r"(?s)config\.yaml .*This is the record of a run: make it again with 'bbgm"):
+        load(folder)
 
 
 def test_finished_only_with_all_files_and_the_same_configuration(folder: Path, config: RunConfig) -> None:

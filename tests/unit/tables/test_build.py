@@ -155,6 +155,21 @@ def test_other_configurations_are_not_averaged(tree: Path, add_run: AddRun) -> N
     assert frame.loc[frame["row"] == "obtained", "n"].tolist() == [3]
 
 
+def test_runs_with_and_without_a_parent_are_not_averaged(tree: Path, add_run: AddRun) -> None:
+    """Whichever comes first, the difference is named."""
+    start = {"method": "start", "title": "Start", "budget": "willow", "seed": 0, "keep_optimiser": True}
+    add_run(ACCURACY[0], 3, parent={"run": start})
+    with pytest.raises(ValueError, match=r"cannot average .*seed0.*seed3: parent\.run\.method is None and 'start'; "):
+        tables.make_table("Willow", "willow", tree)
+
+
+@pytest.mark.parametrize("budget", ["", "*", "will*", "willow/", "../willow", "Willow"])
+def test_unknown_budget_names_the_known_ones(tree: Path, budget: str) -> None:
+    """Also one that stands for several folders, or for one elsewhere."""
+    with pytest.raises(ValueError, match=r"budget '.*' is not one of \['smoke', 'demo', 'willow', 'paper'\]"):
+        tables.make_table("Willow", budget, tree)
+
+
 def test_other_protocols_are_not_compared(tree: Path, add_run: AddRun) -> None:
     add_run(ACCURACY[0], method="other", title="Other", protocol={"test_seed": 1})
     with pytest.raises(ValueError, match=r"cannot compare .*protocol\.test_seed is 123 and 1"):

@@ -56,15 +56,17 @@ def test_latex_is_balanced_and_escaped(narrow: tables.Table, wide: tables.Table)
 
 
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="there is no pdflatex")
-def test_latex_is_typeset(tmp_path: Path, narrow: tables.Table, wide: tables.Table) -> None:
-    """Without an error, and with no line that leaves the text: tables are scaled, captions are broken."""
+def test_latex_is_typeset(tmp_path: Path, add_run: AddRun, narrow: tables.Table, wide: tables.Table) -> None:
+    """Without an error, whatever a title has, and no line leaves the text: tables are scaled, captions are broken."""
+    add_run(WILLOW, method="third", title="[é ü] λ=80 Ω \\ | < > % _ # ~ ^ & $ {\n\n} ≥ ± × → −")
+    titled = tables.make_table("Willow", "willow", tmp_path)
     document = [
         r"\documentclass{article}\usepackage{booktabs,graphicx}\begin{document}",
         r"\newcommand{\icon}[1]{\csname icon@#1\endcsname}\expandafter\newcommand\csname icon@bird\endcsname{$\ast$}",
-        *(table.to_latex() for table in (narrow, wide)),
+        *(table.to_latex() for table in (narrow, wide, titled)),
         r"\end{document}",
     ]
-    (tmp_path / "all.tex").write_text("\n".join(document))
+    (tmp_path / "all.tex").write_text("\n".join(document), encoding="utf-8")
     command = ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "all.tex"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout[-2000:]
@@ -110,6 +112,11 @@ def test_html_is_deterministic_and_escaped(narrow: tables.Table) -> None:
         ("DGMC*", "DGMC$^*$"),
         ("5 % of $1", r"5 \% of \$1"),
         (r"a\b~c^d", r"a\textbackslash{}b\textasciitilde{}c\textasciicircum{}d"),
+        ("λ ≥ 1", r"$\lambda$ $\geq$ 1"),
+        ("ΔΧο", r"$\Delta$Xo"),
+        ("[1] [2]", "{[}1] [2]"),
+        ("one\n\ntwo\a\u200b", "one two"),
+        ("e\u0301é", "éé"),
     ],
 )
 def test_latex_of_a_cell(text: str, latex: str) -> None:
