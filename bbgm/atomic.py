@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+NO_PLACE = {errno.EEXIST, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP}
 SUFFIX = ".part"
 
 
@@ -30,6 +31,10 @@ def write_error(error: OSError, path: Path) -> WriteError:
     reason = (error.strerror or str(error)).lower()
     if error.errno in NO_SPACE:
         remedy = "free some space there, or move the folder by BBGM_RESULTS or BBGM_CACHE, and start again"
+    elif error.errno in NO_PLACE:
+        remedy = (
+            "a part of this path is a file, or its name is too long: give another one, or BBGM_RESULTS or BBGM_CACHE"
+        )
     else:
         remedy = "make the folder writable, or choose another one by BBGM_RESULTS or BBGM_CACHE"
     return WriteError(error.errno, f"cannot write {path}: {reason}; {remedy}")

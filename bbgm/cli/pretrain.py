@@ -28,6 +28,8 @@ def _pretrain(options: argparse.Namespace) -> None:
     for name, least in (("photos", 1), ("steps", 1), ("seed", 0)):
         if getattr(options, name) < least:
             raise ValueError(f"--{name} is {getattr(options, name)}, expected {least} or more")
+    if options.seed >= 2**63:
+        raise ValueError(f"--seed is {options.seed}, expected less than 2^63")
     check_writable(options.file)  # before the minutes of work, not after them
     how = {"photos": options.photos, "steps": options.steps, "seed": options.seed}
     write_weights(options.file, pretrain(*how.values()), **how)

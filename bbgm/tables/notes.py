@@ -102,27 +102,35 @@ def _missing(spec: TableSpec, lines: Sequence[Line], printed: pd.DataFrame) -> l
 
 def _describe_differences(names: Sequence[str], configs: Sequence[RunConfig]) -> list[str]:
     """What is not as at the budget ``paper``: first what all methods share, then what a method has besides."""
-    found = [paper_differences(config) for config in configs]
-    shared = [text for text in found[0] if all(text in texts for texts in found)]
+    compared = dict(zip(names, map(paper_differences, configs), strict=True))
+    found = {name: texts for name, texts in compared.items() if texts is not None}
+    several = list(found.values())
+    shared = [text for text in several[0] if all(text in texts for texts in several)] if several else []
     notes = [f"Not as at the paper's budget (its value in brackets): {'; '.join(shared)}."] if shared else []
     own: dict[str, list[str]] = {}
-    for name, texts in zip(names, found, strict=True):
+    for name, texts in found.items():
         if rest := [text for text in texts if text not in shared]:
             own.setdefault("; ".join(rest), []).append(name)
     also = "also " if shared else "not as at the paper's budget "
-    return notes + [f"{' and '.join(same)}: {also}{text}." for text, same in own.items()]
+    notes += [f"{' and '.join(same)}: {also}{text}." for text, same in own.items()]
+    if unknown := [name for name in compared if name not in found]:
+        notes.append(
+            f"{' and '.join(unknown)}: not compared with the paper's budget, for no file in config/experiments says "
+            "(any more) what that would be."
+        )
+    return notes
 
 
-def paper_differences(config: RunConfig) -> list[str]:
+def paper_differences(config: RunConfig) -> list[str] | None:
     """Settings of a run that are not those of the same experiment at the budget ``paper``, as ``key value (paper's)``.
 
-    None at that budget itself, and for an experiment without a file in ``config/experiments``.
+    Empty at that budget itself; None for an experiment without a valid file in ``config/experiments``.
     """
     dataset, name = config.data.dataset, config.protocol.filter
     try:
         paper = load_run(config.method, "paper", config.seed, dataset=dataset, filter=name)
     except ValueError:
-        return []
+        return None
     ours, theirs = (flatten(one.model_dump(mode="json", by_alias=True)) for one in (config, paper))
     keys = [key for key in ours if ours[key] != theirs.get(key) and not key.startswith(_NOT_COMPARED)]
     return [f"{key} {_plain(ours[key])} ({_plain(theirs.get(key))})" for key in keys]

@@ -100,6 +100,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["new.safetensors", "--photos", "0"], "--photos is 0, expected 1 or more"),
         (["new.safetensors", "--steps", "0"], "--steps is 0, expected 1 or more"),
         (["new.safetensors", "--seed", "-1"], "--seed is -1, expected 0 or more"),
+        (["new.safetensors", "--seed", str(2**63)], f"--seed is {2**63}, expected less than 2^63"),
     ],
 )
 def test_what_cannot_be_done_is_told_before_the_work(

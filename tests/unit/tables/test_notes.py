@@ -23,7 +23,7 @@ def test_training_names_backbone_iterations_and_parent() -> None:
 
 def test_differences_from_the_papers_budget() -> None:
     assert paper_differences(load_run("bbgm_pt_wt", "paper", 3)) == []
-    found = paper_differences(load_run("bbgm", "willow", 0))
+    found = paper_differences(load_run("bbgm", "willow", 0)) or []
     assert "network.freeze_backbone yes (no)" in found
     assert "protocol.test_pairs_per_class 1000 (100)" in found
     assert not any(text.startswith(("budget", "threads", "seed")) for text in found)
@@ -41,6 +41,15 @@ def test_shared_differences_are_printed_once(tmp_path: Path, add_run: AddRun) ->
     shared = next(note for note in notes if note.startswith("Not as at the paper's budget"))
     assert "BB-GM" not in shared
     assert "Unary Costs: also network.quadratic yes (no)." in notes
+
+
+def test_an_experiment_whose_file_is_gone_is_told(tmp_path: Path, add_run: AddRun) -> None:
+    """It hides no difference that the others share."""
+    add_run({"Car": 0.9})
+    add_run({"Car": 0.8}, method="gone", title="Gone")
+    notes = make_table("Willow", "willow", tmp_path).notes
+    assert sum(note.startswith("Not as at the paper's budget") for note in notes) == 1
+    assert [note for note in notes if note.startswith("Gone: not compared with the paper's budget, for no file")]
 
 
 def test_methods_of_one_title_are_told_apart(tmp_path: Path, add_run: AddRun) -> None:
