@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bbgm.plotting.style import WIDTH, new_figure, styled
+from bbgm.plotting.style import WIDTH, literal, new_figure, styled
 from bbgm.tables import SPECS, Table
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _label(rows: pd.DataFrame, ours: list[pd.DataFrame]) -> str:
     name, setting = rows[["method", "setting"]].iloc[0]
     if len({other["setting"].iloc[0] for other in ours}) > 1:
         name += f", {setting.replace(';', ' ')}"
-    return f"{name}, n = {rows.loc['obtained', 'n']}"
+    return f"{literal(name)}, n = {rows.loc['obtained', 'n']}"
 
 
 def _mark(marker: str, color: str, label: str, **more: Any) -> "Line2D":

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bbgm.plotting.style import WIDTH, new_figure, styled
+from bbgm.plotting.style import WIDTH, literal, new_figure, styled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +43,7 @@ def plot_learning_curves(
             values = factor * np.stack([_running_mean(run[column].to_numpy(), window) for run in runs])
             mean = values.mean(axis=0)
             # Over the axes, or a line at zero would not be seen.
-            (line,) = ax.plot(iterations, mean, label=f"{name}, n = {len(runs)}", clip_on=False, zorder=3)
+            (line,) = ax.plot(iterations, mean, label=f"{literal(name)}, n = {len(runs)}", clip_on=False, zorder=3)
             if len(runs) > 1:
                 spread = values.std(axis=0, ddof=1)
                 ax.fill_between(iterations, mean - spread, mean + spread, color=line.get_color(), alpha=0.2, lw=0)

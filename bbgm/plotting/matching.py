@@ -9,7 +9,7 @@ import numpy as np
 from bbgm.data.keypoints import FRAME
 from bbgm.data.pairs import KeypointPair
 from bbgm.graph import delaunay_graph
-from bbgm.plotting.style import RIGHT, WIDTH, WRONG, new_figure, styled, write_figure
+from bbgm.plotting.style import RIGHT, WIDTH, WRONG, literal, new_figure, styled, write_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,7 +50,7 @@ def plot_matching(
     _draw_unmatched(ax, xy1[~matched], truth[~matched] >= 0)
     _draw_unmatched(ax, xy2[~taken], np.isin(np.flatnonzero(~taken), truth))
     right, true = int(np.sum(matched & (assignment == truth))), int(np.sum(truth >= 0))
-    ax.set_title(f"{pair.source.cls}: {right} of {true}" if title is None else title, pad=2)
+    ax.set_title(f"{literal(pair.source.cls)}: {right} of {true}" if title is None else title, pad=2)
 
 
 def draw_pair(ax: "Axes", pair: KeypointPair) -> tuple[np.ndarray, np.ndarray]:

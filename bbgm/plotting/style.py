@@ -49,6 +49,11 @@ def style() -> Iterator[None]:
         yield
 
 
+def literal(text: str) -> str:
+    """A name that others have chosen, e.g. of a class, without mathematics."""
+    return text.replace("$", r"\$")
+
+
 def styled(function: Callable[P, T]) -> Callable[P, T]:
     """Draw under :func:`style`."""
 

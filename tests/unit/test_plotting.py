@@ -283,6 +283,20 @@ def test_comparison_shows_quoted_rows_as_ticks_and_leaves_counts_out() -> None:
     assert [np.asarray(line.get_xdata()).tolist() for line in ticks] == [[70, 80]]
 
 
+def test_names_are_no_mathematics(pair: KeypointPair, tmp_path: Path) -> None:
+    """What would be wrong as such is drawn as it is."""
+    wrong = r"$\frac{$"
+    odd = replace(pair, source=replace(pair.source, cls=wrong))
+    named = replace(table(), frame=table().frame.assign(method=wrong))
+    figures = [
+        plotting.plot_matchings([odd], [odd.truth]),
+        plotting.plot_learning_curves({wrong: [history(3, 0)]}, window=1),
+        plotting.plot_table_comparison(named),
+    ]
+    for k, figure in enumerate(figures):
+        plotting.save_figure(figure, tmp_path / str(k))
+
+
 def test_the_users_own_settings_change_nothing(pair: KeypointPair, tmp_path: Path) -> None:
     def draw(name: str) -> bytes:
         return plotting.save_figure(plotting.plot_matchings([pair], [pair.truth]), tmp_path / name)[1].read_bytes()
