@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from bbgm.blackbox import hamming_gradient, interpolated_loss, match_graphs
-from bbgm.graph import delaunay_graph
-from bbgm.losses import hamming_loss
-from bbgm.solvers import SOLVERS, Instance, compiled_solver, make_solver
+from bbgm.graphs.delaunay import delaunay_graph
+from bbgm.matching.blackbox import hamming_gradient, interpolated_loss, match_graphs
+from bbgm.matching.solvers import SOLVERS, Instance, compiled_solver, make_solver
+from bbgm.methods.losses import hamming_loss
 
 
 def random_instance(rng, n1=5, n2=5, scale=1.0):

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from bbgm.blackbox import match_graphs
-from bbgm.blackbox_multi import joint_interpolated_loss, match_multi, solve_jointly
-from bbgm.cycles import inconsistent_triples
-from bbgm.graph import delaunay_graph
-from bbgm.losses import hamming_loss
-from bbgm.solvers import Instance
+from bbgm.graphs.delaunay import delaunay_graph
+from bbgm.matching.blackbox import match_graphs
+from bbgm.matching.blackbox_multi import joint_interpolated_loss, match_multi, solve_jointly
+from bbgm.matching.solvers import Instance
+from bbgm.methods.losses import hamming_loss
+from bbgm.scoring.cycles import inconsistent_triples
 
 
 def random_set(rng, sizes=(3, 3, 3)):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bbgm.metrics import Counts, count, score, score_class
+from bbgm.scoring.metrics import Counts, count, score, score_class
 
 Matching = tuple[np.ndarray, np.ndarray, int]
 

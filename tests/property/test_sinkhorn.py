@@ -6,8 +6,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bbgm.sinkhorn import sinkhorn
-from bbgm.solvers import Instance, compiled_solver
+from bbgm.matching.solvers import Instance, compiled_solver
+from bbgm.methods.bbgm.sinkhorn import sinkhorn
 
 
 def random_costs(rng, *shape):

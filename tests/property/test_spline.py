@@ -8,8 +8,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bbgm.graph import delaunay_graph, pseudo_coordinates
-from bbgm.spline import SplineConv
+from bbgm.graphs.delaunay import delaunay_graph, pseudo_coordinates
+from bbgm.methods.spline import SplineConv
 
 AGGREGATIONS = ["max", "mean", "sum"]
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from bbgm.affinity import AFFINITIES, FixedAffinity, GlobalAffinity, global_features
+from bbgm.methods.bbgm.affinity import AFFINITIES, FixedAffinity, GlobalAffinity, global_features
 
 
 def make(name, channels=6, global_channels=8):

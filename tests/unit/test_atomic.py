@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bbgm.atomic import WriteError, atomic_path, atomic_write, remove_leftovers, write_json
+from bbgm.base.atomic import WriteError, atomic_path, atomic_write, remove_leftovers, write_json
 
 
 @pytest.fixture

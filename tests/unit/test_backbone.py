@@ -7,9 +7,9 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from bbgm.backbone import BACKBONES, SmallCNN, keypoint_features, make_backbone, normalise
 from bbgm.config import NetworkConfig
-from bbgm.weights import fingerprint, load_weights
+from bbgm.features.backbone import BACKBONES, SmallCNN, keypoint_features, make_backbone, normalise
+from bbgm.features.weights import fingerprint, load_weights
 
 VGG16_FILE = "vgg16_features_imagenet.safetensors"
 

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bbgm.bench import bench_solver
-from bbgm.bench_families import by_family, family_of, write_families, write_generated
-from bbgm.instances import random_instance, to_problem
+from bbgm.bench.families import by_family, family_of, write_families, write_generated
+from bbgm.bench.solver import bench_solver
+from bbgm.matching.synthetic import random_instance, to_problem
 from bbgm.published import SOLVER_COLUMNS, load_solvers, read_solvers
 
 SHIFT = 50.0

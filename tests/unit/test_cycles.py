@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from bbgm.cycles import contradicted, inconsistent_triples, most_repaired
-from bbgm.predictions import SetPrediction
+from bbgm.scoring.cycles import contradicted, inconsistent_triples, most_repaired
+from bbgm.scoring.predictions import SetPrediction
 
 
 def matchings(**pairs: list[int]) -> dict[tuple[int, int], np.ndarray]:

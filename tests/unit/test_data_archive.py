@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bbgm.data.archive import ArchiveError, read_through, unpack
+from bbgm.data.fetch.archive import ArchiveError, read_through, unpack
 
 LIMIT = 1_000_000
 FILES = {"thing/Car/a.png": b"a" * 5000, "thing/Car/b:c.png": b"b" * 70_000, "thing/empty": b"", "README": b"other"}
@@ -185,7 +185,7 @@ def test_a_zip_archive_that_declares_too_little(tmp_path: Path) -> None:
 
 
 def test_too_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bbgm.data.archive.MAX_FILES", 3)
+    monkeypatch.setattr("bbgm.data.fetch.archive.MAX_FILES", 3)
     with pytest.raises(ArchiveError, match="or 3 files"):
         unpack(tar(tmp_path / "archive"), tmp_path / "out", "thing", LIMIT)
 

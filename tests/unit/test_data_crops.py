@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from bbgm.atomic import WriteError
-from bbgm.data import crops as module
-from bbgm.data.crops import FRAME, Box, CropCache, decode, image_size
+from bbgm.base.atomic import WriteError
+from bbgm.data.images import crops as module
+from bbgm.data.images.crops import FRAME, Box, CropCache, decode, image_size
 
 BOX: Box = (3.25, 2.0, 31.5, 27.0)
 FILL = """
 import sys
 from pathlib import Path
-from bbgm.data.crops import CropCache
+from bbgm.data.images.crops import CropCache
 CropCache(Path(sys.argv[1])).fill([(path, None) for path in sorted(Path(sys.argv[2]).glob("*.jpg"))])
 """
 

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from bbgm.atomic import WriteError
+from bbgm.base.atomic import WriteError
 from bbgm.config import DataConfig, ProtocolConfig
 from bbgm.data import make_demo, open_dataset
 from bbgm.data.demo import MANIFEST, demo_root, manifest
 from bbgm.data.demo.willow import mat_bytes, write_example
-from bbgm.data.split import class_key
+from bbgm.data.images.split import class_key
+from bbgm.data.readers.willow import FOLDER, KEYPOINT_NAMES, read_points, read_willow
 from bbgm.data.status import data_status
-from bbgm.data.willow import FOLDER, KEYPOINT_NAMES, read_points, read_willow
 
 SEED, IMAGES = 3, 4
 MAKE = "import sys; from pathlib import Path; from bbgm.data import make_demo; make_demo(Path(sys.argv[1]), {}, {})"

@@ -13,14 +13,14 @@ from bbgm.config import DataConfig, ProtocolConfig
 from bbgm.data import READERS, make_demo, test_pairs
 from bbgm.data.demo import demo_root, spair, voc
 from bbgm.data.demo.voc import NAMES, Scene, read_scenes
-from bbgm.data.keypoints import Dataset
+from bbgm.data.images.keypoints import Dataset
+from bbgm.data.readers.spair import parse_difficulty, read_pair
+from bbgm.data.readers.voc_split import read_split
 from bbgm.data.rendering import MODELS
 from bbgm.data.rendering.background import indoors
 from bbgm.data.rendering.light import random_light
 from bbgm.data.rendering.photo import Placed, Scenery, compose, look
 from bbgm.data.rendering.shading import Surface, draw
-from bbgm.data.spair import parse_difficulty, read_pair
-from bbgm.data.voc_split import read_split
 
 SEED, IMAGES = 3, 10
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bbgm.config import ProtocolConfig
-from bbgm.data.filter_counts import differing_pair, filter_counts, percent_included
-from bbgm.data.keypoints import Dataset, KeypointImage
+from bbgm.data.images.keypoints import Dataset, KeypointImage
+from bbgm.scoring.filter_counts import differing_pair, filter_counts, percent_included
 
 NAMES = {"small": "ab", "large": "abcd", "other": "cde"}
 

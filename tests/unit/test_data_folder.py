@@ -15,10 +15,10 @@ from PIL import Image
 from bbgm.cli import main
 from bbgm.config import DataConfig, ProtocolConfig, RunConfig, load_run
 from bbgm.data import FRAME, Dataset, open_dataset
-from bbgm.data.crops import image_size
-from bbgm.data.folder import FILE, parse
-from bbgm.data.willow import read_points
-from bbgm.train import run
+from bbgm.data.images.crops import image_size
+from bbgm.data.readers.folder import FILE, parse
+from bbgm.data.readers.willow import read_points
+from bbgm.runs.train import run
 
 SIZE = (80, 60)
 SMALL = ProtocolConfig(train_per_class=2, test_pairs_per_class=5)

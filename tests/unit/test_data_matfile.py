@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.io import loadmat, savemat
 
-from bbgm.data.matfile import read_mat
+from bbgm.data.readers.matfile import read_mat
 
 ARRAYS = {
     "doubles": np.linspace(-1, 1, 6).reshape(2, 3),

@@ -14,9 +14,9 @@ from PIL import Image
 from bbgm.config import DataConfig, ProtocolConfig, load_run
 from bbgm.data import FRAME, open_dataset, sample_training_batch
 from bbgm.data import test_pairs as fixed_pairs
-from bbgm.data.spair import CLASSES, FOLDER, pair_files, parse_difficulty, read_pair
+from bbgm.data.readers.spair import CLASSES, FOLDER, pair_files, parse_difficulty, read_pair
 from bbgm.data.status import data_status
-from bbgm.train import run
+from bbgm.runs.train import run
 
 SIZE = (80, 40)
 DATA = DataConfig(dataset="spair", source="original")

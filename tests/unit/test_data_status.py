@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from bbgm.cli import main
-from bbgm.data.download import download
-from bbgm.data.integrity import file_state, packaged_manifest, published_names, read_manifest, write_manifest
-from bbgm.data.registry import Item, find
+from bbgm.data.fetch.download import download
+from bbgm.data.fetch.integrity import file_state, packaged_manifest, published_names, read_manifest, write_manifest
+from bbgm.data.fetch.sources import Item, find
+from bbgm.data.readers.willow import FOLDER, KEYPOINT_NAMES, read_willow
 from bbgm.data.status import data_status
-from bbgm.data.willow import FOLDER, KEYPOINT_NAMES, read_willow
 
 Change = Callable[[Path], object]
 
@@ -175,7 +175,7 @@ def test_own_images_in_that_format_are_welcome(willow: Path) -> None:
 def thing(server: Any, item: dict[str, Any], zipped: bytes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A data set without a packaged manifest, downloaded into BBGM_DATA."""
     table = Item(**{**item, "mirrors": (server.serve("/a", server.file(zipped)),)})
-    monkeypatch.setattr("bbgm.data.registry.registry", lambda: {"thing": table})
+    monkeypatch.setattr("bbgm.data.fetch.sources.registry", lambda: {"thing": table})
     monkeypatch.setenv("BBGM_DATA", str(tmp_path))
     return download("thing")
 

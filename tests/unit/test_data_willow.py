@@ -11,7 +11,7 @@ from scipy.sparse import csc_array
 from bbgm.config import DataConfig, ProtocolConfig
 from bbgm.data import FRAME, open_dataset
 from bbgm.data.demo.willow import mat_bytes
-from bbgm.data.willow import ERRATA, FOLDER, KEYPOINT_NAMES, read_willow
+from bbgm.data.readers.willow import ERRATA, FOLDER, KEYPOINT_NAMES, read_willow
 
 SIZE = (40, 30)
 

@@ -5,9 +5,9 @@ import pytest
 
 from bbgm.config import RunConfig, load_run
 from bbgm.data import Dataset, open_dataset, test_pairs
-from bbgm.evaluate import Evaluation, evaluate
-from bbgm.metrics import score_class
-from bbgm.network import BBGM, Matcher, make_matcher
+from bbgm.methods.bbgm.network import BBGM, Matcher, make_matcher
+from bbgm.runs.evaluate import Evaluation, evaluate
+from bbgm.scoring.metrics import score_class
 
 
 @pytest.fixture(scope="module")

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from bbgm.blackbox_multi import solve_jointly
 from bbgm.config import RunConfig, load_run
-from bbgm.cycles import inconsistent_triples
 from bbgm.data import open_dataset
 from bbgm.data import test_sets as fixed_sets
-from bbgm.evaluate_sets import SetEvaluation, evaluate_sets, score_sets
-from bbgm.metrics import score_class
-from bbgm.network import BBGM, make_matcher
-from bbgm.predictions import SetPrediction
+from bbgm.matching.blackbox_multi import solve_jointly
+from bbgm.methods.bbgm.network import BBGM, make_matcher
+from bbgm.runs.sets import SetEvaluation, evaluate_sets, score_sets
+from bbgm.scoring.cycles import inconsistent_triples
+from bbgm.scoring.metrics import score_class
+from bbgm.scoring.predictions import SetPrediction
 
 SETTINGS = {"filter": "unfiltered", "test_sets_per_class": 3, "set_size": 4}
 

@@ -8,10 +8,10 @@ import pytest
 import torch
 from PIL import Image
 
-from bbgm.backbone import make_backbone
 from bbgm.config import NetworkConfig
-from bbgm.data.keypoints import KeypointImage
-from bbgm.features import FeatureCache, compute_features
+from bbgm.data.images.keypoints import KeypointImage
+from bbgm.features.backbone import make_backbone
+from bbgm.features.cache import FeatureCache, compute_features
 
 
 def make_image(folder, name="a", seed=0, keypoints=5):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 
-from bbgm.graph import Graph, delaunay_graph, largest_offset, pseudo_coordinates
+from bbgm.graphs.delaunay import Graph, delaunay_graph, largest_offset, pseudo_coordinates
 
 
 def edge_set(graph: Graph) -> set[tuple[int, int]]:

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from bbgm.data.keypoints import KeypointImage
-from bbgm.data.pairs import KeypointPair
-from bbgm.instances import geometric_instance, random_instance, to_problem
+from bbgm.data.images.keypoints import KeypointImage
+from bbgm.data.sampling.pairs import KeypointPair
+from bbgm.matching.synthetic import geometric_instance, random_instance, to_problem
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from itertools import pairwise, permutations
 import numpy as np
 import pytest
 
-from bbgm.blackbox import hamming_gradient, interpolated_loss
-from bbgm.landscape import check_gradient, loss_direction, loss_section, minimise, random_direction
-from bbgm.solvers import Instance
+from bbgm.matching.blackbox import hamming_gradient, interpolated_loss
+from bbgm.matching.solvers import Instance
+from bbgm.methods.bbgm.landscape import check_gradient, loss_direction, loss_section, minimise, random_direction
 
 
 def _instance(seed: int, n: int = 4) -> tuple[Instance, np.ndarray]:

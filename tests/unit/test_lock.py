@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bbgm.atomic import WriteError
-from bbgm.lock import folder_lock
+from bbgm.base.atomic import WriteError
+from bbgm.base.lock import folder_lock
 
 
 def _hold(folder: Path, ready: "multiprocessing.synchronize.Event") -> None:

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from bbgm.losses import add_margin, batch_accuracy, hamming_loss, permutation_loss
+from bbgm.methods.losses import add_margin, batch_accuracy, hamming_loss, permutation_loss
 
 
 def test_hamming_loss_counts_disagreeing_entries_of_each_pair_and_takes_the_mean():

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bbgm.machine import device, hardware, peak_memory_mib, versions
+from bbgm.base.machine import device, hardware, peak_memory_mib, versions
 
 
 def test_machine() -> None:

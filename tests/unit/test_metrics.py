@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bbgm.metrics import check_matching, count, mean_over_classes, score_class
+from bbgm.scoring.metrics import check_matching, count, mean_over_classes, score_class
 
 SMALL = (np.array([0, 1]), np.array([0, 1]), 2)  # both right
 LARGE = (np.array([1, 0, 2, -1, 5, 3]), np.array([0, 1, 2, 3, -1, -1]), 6)  # 1 of 4 right, 5 matched

@@ -9,9 +9,9 @@ import pytest
 
 from bbgm.config import FilterName, ProtocolConfig
 from bbgm.data import FILTERS, Dataset, KeypointImage, make_pair, sample_training_batch
-from bbgm.data.pairs import KeypointPair
-from bbgm.data.pairs import test_pairs as fixed_pairs
-from bbgm.metrics import score_class
+from bbgm.data.sampling.pairs import KeypointPair
+from bbgm.data.sampling.pairs import test_pairs as fixed_pairs
+from bbgm.scoring.metrics import score_class
 
 NAMES = tuple("abcdefghij")
 

@@ -10,13 +10,13 @@ import safetensors.torch
 import torch
 import yaml
 
-from bbgm.checkpoint import Checkpoints, read_model, read_optimiser
 from bbgm.config import RunConfig, load_run, make_run
 from bbgm.data import open_dataset
-from bbgm.fit import fit, make_optimiser
-from bbgm.network import make_matcher
-from bbgm.results import FILES, TIMING, RunRecord, finished, load, run_folder
-from bbgm.train import run
+from bbgm.methods.bbgm.network import make_matcher
+from bbgm.runs.checkpoint import Checkpoints, read_model, read_optimiser
+from bbgm.runs.fit import fit, make_optimiser
+from bbgm.runs.results import FILES, TIMING, RunRecord, finished, load, run_folder
+from bbgm.runs.train import run
 
 SMALL = {
     "protocol": {"test_pairs_per_class": 2},

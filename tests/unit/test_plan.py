@@ -9,10 +9,10 @@ import pytest
 
 from bbgm.cli import main
 from bbgm.config import list_runs, load_run
-from bbgm.network import make_matcher
-from bbgm.plan import Plan, count_values, make_plan
-from bbgm.throughput import Measurement, measurement_for, measurement_of, read_measurements
-from bbgm.train import run
+from bbgm.methods.bbgm.network import make_matcher
+from bbgm.runs.plan import Plan, count_values, make_plan
+from bbgm.runs.throughput import Measurement, measurement_for, measurement_of, read_measurements
+from bbgm.runs.train import run
 
 RUNS = {
     "experiments": {
@@ -207,7 +207,7 @@ def test_a_folder_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     """Its classes are those in its annotations; without them the plan says where they should be."""
     monkeypatch.setenv("BBGM_DATA", str(tmp_path))
     own = {"dataset": "folder", "source": "original", "root": "rabbits"}
-    monkeypatch.setattr("bbgm.plan.list_runs", lambda budget, _content: [load_run("bbgm", budget, 0, data=own)])
+    monkeypatch.setattr("bbgm.runs.plan.list_runs", lambda budget, _content: [load_run("bbgm", budget, 0, data=own)])
     (missing,) = make_plan("demo", measurements=[]).missing
     assert missing == f"{tmp_path / 'rabbits' / 'keypoints.json'}: the annotations of one's own images"
     (tmp_path / "rabbits").mkdir()

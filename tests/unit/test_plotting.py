@@ -18,13 +18,13 @@ from PIL import Image
 
 from bbgm import plotting
 from bbgm.config import DataConfig, ProtocolConfig
-from bbgm.cycles import most_repaired
 from bbgm.data import Dataset, open_dataset
 from bbgm.data import test_pairs as draw_test_pairs
-from bbgm.data.keypoints import KeypointImage
-from bbgm.data.pairs import KeypointPair
+from bbgm.data.images.keypoints import KeypointImage
+from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.plotting.cycle import CORNERS
-from bbgm.predictions import SetPrediction
+from bbgm.scoring.cycles import most_repaired
+from bbgm.scoring.predictions import SetPrediction
 from bbgm.tables import Table
 
 N = 6

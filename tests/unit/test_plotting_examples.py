@@ -11,10 +11,10 @@ from PIL import Image
 
 from bbgm import plotting
 from bbgm.data import Dataset
-from bbgm.data.keypoints import KeypointImage
-from bbgm.data.pairs import KeypointPair
+from bbgm.data.images.keypoints import KeypointImage
+from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.plotting.filtering import MARKS
-from bbgm.predictions import Prediction
+from bbgm.scoring.predictions import Prediction
 
 NAMES = ("a", "b", "c", "d", "e")
 

@@ -10,9 +10,9 @@ from matplotlib.colors import to_hex
 from PIL import Image
 
 from bbgm import plotting
-from bbgm.data.keypoints import KeypointImage
-from bbgm.data.pairs import KeypointPair
-from bbgm.instances import geometric_instance
+from bbgm.data.images.keypoints import KeypointImage
+from bbgm.data.sampling.pairs import KeypointPair
+from bbgm.matching.synthetic import geometric_instance
 from bbgm.published import SOLVER_COLUMNS
 
 TRACE = np.array([[0.0, -12.0, 0.0], [1.0, -11.0, -9.0], [2.0, -10.5, -10.0]])

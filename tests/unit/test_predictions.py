@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bbgm.predictions import Prediction, SetPrediction, read_predictions, write_predictions
+from bbgm.scoring.predictions import Prediction, SetPrediction, read_predictions, write_predictions
 
 
 def _prediction(generator: np.random.Generator, cls: str = "Car") -> Prediction:

@@ -10,12 +10,12 @@ import torch
 from safetensors import safe_open
 from scipy.optimize import linear_sum_assignment
 
-from bbgm.backbone import Backbone, keypoint_features, make_backbone, normalise
 from bbgm.cli import main
 from bbgm.config import NetworkConfig
 from bbgm.data import rendering
-from bbgm.pretrain import STREAM, Photo, eighth, plain, pretrain, side_of, write_weights
-from bbgm.weights import demo_file
+from bbgm.features.backbone import Backbone, keypoint_features, make_backbone, normalise
+from bbgm.features.pretrain import STREAM, Photo, eighth, plain, pretrain, side_of, write_weights
+from bbgm.features.weights import demo_file
 
 SMALL = NetworkConfig(backbone="small", weights="demo")
 

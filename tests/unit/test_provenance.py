@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from bbgm import machine
+from bbgm.base import machine
 from bbgm.cli import main
 from bbgm.config import load_run
-from bbgm.results import RunRecord
+from bbgm.runs.results import RunRecord
+from bbgm.runs.train import run
 from bbgm.tables.provenance import COLUMNS, describe_provenance, list_provenance
-from bbgm.train import run
 
 SMALL = {"protocol": {"test_pairs_per_class": 2}, "optimiser": {"epochs": 1, "iterations_per_epoch": 1}}
 

@@ -18,10 +18,10 @@ import pytest
 from bbgm.config import FilterName, ProtocolConfig
 from bbgm.data import Dataset, KeypointPair
 from bbgm.data import test_pairs as draw_test_pairs
-from bbgm.data.hidden import hide_keypoints
-from bbgm.data.split import split_images
-from bbgm.data.willow import ERRATA, KEYPOINT_NAMES, read_willow
-from bbgm.metrics import count, score
+from bbgm.data.images.hidden import hide_keypoints
+from bbgm.data.images.split import split_images
+from bbgm.data.readers.willow import ERRATA, KEYPOINT_NAMES, read_willow
+from bbgm.scoring.metrics import count, score
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

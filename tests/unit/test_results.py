@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from bbgm.atomic import write_json, write_text
+from bbgm.base.atomic import write_json, write_text
 from bbgm.config import RunConfig, load_run
-from bbgm.predictions import write_predictions
-from bbgm.results import FILES, NEEDED, finished, load, run_folder, write_history
+from bbgm.runs.results import FILES, NEEDED, finished, load, run_folder, write_history
+from bbgm.scoring.predictions import write_predictions
 
 MEAN = {"accuracy": 0.5, "f1": 0.5}
 

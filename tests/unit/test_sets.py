@@ -8,7 +8,7 @@ import pytest
 from bbgm.config import ProtocolConfig, load_run
 from bbgm.data import Dataset, KeypointImage, KeypointSet, open_dataset
 from bbgm.data import test_sets as fixed_sets
-from bbgm.data.hidden import hide_keypoints
+from bbgm.data.images.hidden import hide_keypoints
 
 NAMES = tuple("abcdefghij")
 

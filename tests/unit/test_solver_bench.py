@@ -1,4 +1,4 @@
-"""bbgm.bench: the logic of `bbgm solve` and `bbgm bench solver`."""
+"""bbgm.bench.solver: the logic of `bbgm solve` and `bbgm bench solver`."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from bbgm_solver.selftest import enumerate_best, random_problem
 
-from bbgm.bench import bench_solver, instance_files, report, solve_file
+from bbgm.bench.solver import bench_solver, instance_files, report, solve_file
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import torch
 from bbgm import plotting
 from bbgm.config import load_run
 from bbgm.data import open_dataset, test_pairs
-from bbgm.data.pairs import KeypointPair
-from bbgm.network import BBGM
-from bbgm.steps import PairSteps, follow_pair
+from bbgm.data.sampling.pairs import KeypointPair
+from bbgm.methods.bbgm.network import BBGM
+from bbgm.methods.bbgm.steps import PairSteps, follow_pair
 
 
 @pytest.fixture(scope="module")

@@ -15,17 +15,17 @@ import numpy as np
 import pytest
 import torch
 
-from bbgm.checkpoint import Checkpoints, History, read_model
+from bbgm.base.lock import folder_lock
 from bbgm.config import OptimiserConfig, RunConfig, load_run
 from bbgm.data import open_dataset
 from bbgm.data import test_pairs as draw_test_pairs
-from bbgm.data.recorded import rebuild_pairs
-from bbgm.evaluate_sets import score_sets
-from bbgm.fit import fit, learning_rate_factor, make_optimiser
-from bbgm.lock import folder_lock
-from bbgm.network import make_matcher
-from bbgm.results import FILES, TIMING, VOLATILE, RunRecord, load
-from bbgm.train import evaluate_run, run
+from bbgm.data.sampling.recorded import rebuild_pairs
+from bbgm.methods.bbgm.network import make_matcher
+from bbgm.runs.checkpoint import Checkpoints, History, read_model
+from bbgm.runs.fit import fit, learning_rate_factor, make_optimiser
+from bbgm.runs.results import FILES, TIMING, VOLATILE, RunRecord, load
+from bbgm.runs.sets import score_sets
+from bbgm.runs.train import evaluate_run, run
 
 SMALL = {"test_pairs_per_class": 6}
 EPOCHS = {"epochs": 3, "iterations_per_epoch": 2, "batch_size": 2, "milestones": [1, 2]}
@@ -225,7 +225,7 @@ PROGRAM = """
 import sys, yaml
 from pathlib import Path
 from bbgm.config import make_run
-from bbgm.train import run
+from bbgm.runs.train import run
 run(make_run(yaml.safe_load(sys.argv[1])), Path(sys.argv[2]))
 """
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from threadpoolctl import threadpool_limits
 
-from bbgm.progress import progress
+from bbgm.base.progress import progress
 
 T = TypeVar("T")
 

@@ -22,10 +22,10 @@ import numpy as np
 
 from bbgm.data.demo.voc import FOLDER as VOC_FOLDER
 from bbgm.data.demo.voc import NAMES, Scene, read_scenes
-from bbgm.data.spair import FOLDER as FOLDER
-from bbgm.data.spair import LAYOUT, PARTS
-from bbgm.data.split import class_key
-from bbgm.data.voc import DEVKITS
+from bbgm.data.images.split import class_key
+from bbgm.data.readers.spair import FOLDER as FOLDER
+from bbgm.data.readers.spair import LAYOUT, PARTS
+from bbgm.data.readers.voc import DEVKITS
 
 EASY, MEDIUM = 35.0, 80.0
 SHARES = (0.45, 0.3, 0.25)

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bbgm.atomic import atomic_write, write_error
+from bbgm.base.atomic import atomic_write, write_error
+from bbgm.base.paths import cache_root
 from bbgm.data import rendering
 from bbgm.data.demo import spair, voc, willow
-from bbgm.paths import cache_root
 
 MANIFEST = "manifest.json"
 
@@ -86,7 +86,7 @@ def make_demo(folder: Path, seed: int = 0, images_per_class: int = 40, dataset: 
     Raises:
         FileExistsError: there is one that this function did not make.
         ValueError: too few images, a negative seed, or no such format.
-        bbgm.atomic.WriteError: the disk is full or not writable. Nothing half-written is left.
+        bbgm.base.atomic.WriteError: the disk is full or not writable. Nothing half-written is left.
     """
     _check(seed, images_per_class, dataset)
     wanted, form = manifest(seed, images_per_class, dataset), FORMATS[dataset]

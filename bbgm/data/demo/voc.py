@@ -5,7 +5,7 @@ keypoints that are seen are annotated, and some objects are not used: those flag
 and persons after 2008.
 
 ``scenes.json``, which the real data set has not, keeps what the renderer knows: see `Scene`. The split is a JSON file,
-as `bbgm.data.voc_split` reads it.
+as `bbgm.data.readers.voc_split` reads it.
 """
 
 import json
@@ -19,10 +19,10 @@ from PIL import Image
 
 from bbgm.data import rendering
 from bbgm.data.demo.parallel import in_parallel
-from bbgm.data.split import class_key
-from bbgm.data.voc import DEVKITS
-from bbgm.data.voc import FOLDER as FOLDER
-from bbgm.data.voc_split import FILE
+from bbgm.data.images.split import class_key
+from bbgm.data.readers.voc import DEVKITS
+from bbgm.data.readers.voc import FOLDER as FOLDER
+from bbgm.data.readers.voc_split import FILE
 
 NAMES = {"Car": "car", "Duck": "bird", "Face": "person", "Motorbike": "motorbike", "Winebottle": "bottle"}
 """VOC's names of the renderer's classes."""

@@ -10,8 +10,8 @@ from scipy.io import savemat
 
 from bbgm.data import rendering
 from bbgm.data.demo.parallel import in_parallel
-from bbgm.data.split import class_key
-from bbgm.data.willow import FOLDER as FOLDER
+from bbgm.data.images.split import class_key
+from bbgm.data.readers.willow import FOLDER as FOLDER
 
 
 def write_tree(tree: Path, seed: int, images_per_class: int) -> None:

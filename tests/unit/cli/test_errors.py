@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from bbgm.base.paths import instances_root
 from bbgm.cli import main
-from bbgm.paths import instances_root
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bbgm.cli import main
-from bbgm.results import FILES, load
+from bbgm.runs.results import FILES, load
 
 
 @pytest.fixture(scope="module")

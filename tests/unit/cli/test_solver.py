@@ -32,7 +32,7 @@ def test_ctrl_c_ends_a_long_solve(tmp_path: Path, method: str) -> None:
     costs = generator.normal(size=(len(edges), len(edges)))
     gm.write_dd(tmp_path / "hard.dd", gm.Problem(generator.normal(size=(20, 20)), edges, edges, costs))
     script = (
-        "import sys, bbgm.bench as bench; from bbgm.cli import main; solve = bench.gm.solve\n"
+        "import sys, bbgm.bench.solver as bench; from bbgm.cli import main; solve = bench.gm.solve\n"
         "bench.gm.solve = lambda *parts, **options: (\n"
         "    print('begins', flush=True), solve(*parts, max_iterations=2**31 - 1, **options))[1]\n"
         "sys.exit(main(['solve', sys.argv[1], '--method', sys.argv[2]]))"

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from bbgm.data import download as module
-from bbgm.data.download import download
-from bbgm.data.registry import Item
+from bbgm.data.fetch import download as module
+from bbgm.data.fetch.download import download
+from bbgm.data.fetch.sources import Item
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +22,7 @@ def get(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, item: dict[str, Any]) -
 
     def run(*mirrors: str, **keys: Any) -> Path:
         table = Item(**{**item, "mirrors": mirrors, **keys})
-        monkeypatch.setattr("bbgm.data.registry.registry", lambda: {"thing": table})
+        monkeypatch.setattr("bbgm.data.fetch.sources.registry", lambda: {"thing": table})
         return download("thing", tmp_path)
 
     return run

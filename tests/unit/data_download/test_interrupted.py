@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from bbgm.data.download import DownloadError
-from bbgm.data.fetch import CHUNK
+from bbgm.data.fetch.download import DownloadError
+from bbgm.data.fetch.transfer import CHUNK
 
 PROGRAM = """
 import json, sys, resource
-import bbgm.data.registry as registry
+import bbgm.data.fetch.sources as registry
 from bbgm.cli import main
 item = registry.Item(**json.loads(sys.argv[1]))
 registry.registry = lambda: {item.name: item}
@@ -123,7 +123,7 @@ def test_more_than_the_disk_holds(
     server: Any, get: Callable[..., Path], zipped: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usage = shutil.disk_usage("/")._replace(free=1000)
-    monkeypatch.setattr("bbgm.data.fetch.shutil.disk_usage", lambda _: usage)
+    monkeypatch.setattr("bbgm.data.fetch.transfer.shutil.disk_usage", lambda _: usage)
     with pytest.raises(OSError, match=r"0 MB are to come, 0 MB are free; free some space"):
         get(server.serve("/a", server.file(zipped)))
 

@@ -14,9 +14,9 @@ import pytest
 
 from bbgm.cli import main
 from bbgm.cli.data import NAMES
-from bbgm.data.download import DownloadError, fits, record_path
-from bbgm.data.integrity import file_state, manifest_path, read_manifest
-from bbgm.data.registry import find, registry
+from bbgm.data.fetch.download import DownloadError, fits, record_path
+from bbgm.data.fetch.integrity import file_state, manifest_path, read_manifest
+from bbgm.data.fetch.sources import find, registry
 
 
 def test_downloads_once(

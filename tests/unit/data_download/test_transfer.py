@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from bbgm.data import fetch as fetch_module
-from bbgm.data.download import DownloadError
-from bbgm.data.fetch import CHUNK
+from bbgm.data.fetch import transfer as fetch_module
+from bbgm.data.fetch.download import DownloadError
+from bbgm.data.fetch.transfer import CHUNK
 
 
 @pytest.mark.parametrize("checked", [True, False])

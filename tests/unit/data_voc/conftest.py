@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from bbgm.data.voc import FOLDER
-from bbgm.data.voc_split import Split, read_split
+from bbgm.data.readers.voc import FOLDER
+from bbgm.data.readers.voc_split import Split, read_split
 
 SIZE = (60, 50)
 BOUNDS = {"xmin": 10, "ymin": 5, "width": 40, "height": 20}

@@ -8,9 +8,9 @@ import pytest
 
 from bbgm.config import DataConfig, ProtocolConfig
 from bbgm.data import open_dataset
-from bbgm.data.registry import find
+from bbgm.data.fetch.sources import find
+from bbgm.data.readers.voc import DEVKITS
 from bbgm.data.status import data_status
-from bbgm.data.voc import DEVKITS
 
 VOC = DataConfig(dataset="voc", source="original")
 MARK = '<keypoint name="{}" x="{}" y="{}"/>'

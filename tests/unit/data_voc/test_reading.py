@@ -11,9 +11,9 @@ from PIL import Image
 from bbgm.config import DataConfig, ProtocolConfig, load_run
 from bbgm.data import FRAME, open_dataset, sample_training_batch
 from bbgm.data import test_sets as fixed_sets
-from bbgm.data.keypoints import SUBSETS
-from bbgm.data.voc import read_keypoints, read_voc
-from bbgm.train import run
+from bbgm.data.images.keypoints import SUBSETS
+from bbgm.data.readers.voc import read_keypoints, read_voc
+from bbgm.runs.train import run
 
 
 def voc(**options: Any) -> DataConfig:

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bbgm.data.keypoints import SUBSETS
-from bbgm.data.voc_split import CLASSES, FILE, read_split
+from bbgm.data.images.keypoints import SUBSETS
+from bbgm.data.readers.voc_split import CLASSES, FILE, read_split
 
 COUNTS = {  # objects of the real split, before any is left out
     **{"aeroplane": (703, 208), "bicycle": (597, 156), "bird": (935, 184), "boat": (705, 145), "bottle": (1084, 245)},

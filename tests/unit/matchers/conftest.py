@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from bbgm.data.keypoints import KeypointImage
-from bbgm.data.pairs import KeypointPair
+from bbgm.data.images.keypoints import KeypointImage
+from bbgm.data.sampling.pairs import KeypointPair
 
 MakePair = Callable[..., KeypointPair]
 

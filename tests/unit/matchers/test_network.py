@@ -6,12 +6,12 @@ import torch
 import torch.nn.functional as F
 
 from bbgm.config import make_run
-from bbgm.data.pairs import KeypointPair
-from bbgm.features import compute_features
-from bbgm.graph import delaunay_graph, pseudo_coordinates
-from bbgm.losses import hamming_loss
-from bbgm.network import BBGM, Matcher, make_matcher
-from bbgm.sinkhorn import sinkhorn
+from bbgm.data.sampling.pairs import KeypointPair
+from bbgm.features.cache import compute_features
+from bbgm.graphs.delaunay import delaunay_graph, pseudo_coordinates
+from bbgm.methods.bbgm.network import BBGM, Matcher, make_matcher
+from bbgm.methods.bbgm.sinkhorn import sinkhorn
+from bbgm.methods.losses import hamming_loss
 
 
 def make_config(seed=0, network=None, **settings):

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bbgm import results
-from bbgm.atomic import write_json, write_text
+from bbgm.base.atomic import write_json, write_text
 from bbgm.config import make_run
-from bbgm.evaluate_sets import score_sets
-from bbgm.metrics import mean_over_classes, score_class
-from bbgm.predictions import Prediction, SetPrediction, write_predictions
+from bbgm.runs import results
+from bbgm.runs.sets import score_sets
+from bbgm.scoring.metrics import mean_over_classes, score_class
+from bbgm.scoring.predictions import Prediction, SetPrediction, write_predictions
 
 KEYPOINTS, PAIRS, SETS, SET_SIZE = 10, 100, 40, 3
 AddRun = Callable[..., Path]

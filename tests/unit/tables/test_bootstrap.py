@@ -1,4 +1,4 @@
-"""Counts of pairs, their pooled scores, and the resampling of pairs: against `bbgm.metrics` and the textbook."""
+"""Counts of pairs, pooled scores, and the resampling of pairs: against `bbgm.scoring.metrics` and the textbook."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bbgm.metrics import Counts, score
-from bbgm.results import load
+from bbgm.runs.counts import MEASURES, PairCounts, accuracy, f1, read_counts
+from bbgm.runs.results import load
+from bbgm.scoring.metrics import Counts, score
 from bbgm.tables.bootstrap import resampled_scores
 from bbgm.tables.columns import class_cells, column_scores, viewpoint_cells
-from bbgm.tables.counts import MEASURES, PairCounts, accuracy, f1, read_counts
 
 AddRun = Callable[..., Path]
 

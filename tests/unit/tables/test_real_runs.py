@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from bbgm.config import load_run
-from bbgm.metrics import score_class
-from bbgm.results import RunRecord
+from bbgm.runs.results import RunRecord
+from bbgm.runs.train import run
+from bbgm.scoring.metrics import score_class
 from bbgm.tables import compare_methods, make_table, read_table
-from bbgm.train import run
 
 TINY = {"data": {"demo_images_per_class": 10}, "optimiser": {"epochs": 1, "iterations_per_epoch": 1, "batch_size": 2}}
 PAIRS = {"test_pairs_per_class": 6}
