@@ -119,7 +119,7 @@ def accuracy(counts: np.ndarray) -> np.ndarray:
 
 
 def f1(counts: np.ndarray) -> np.ndarray:
-    """(..., 3) or (..., 5) pooled counts -> (...), %: harmonic mean of precision and recall (`bbgm.scoring.metrics`)."""
+    """(..., 3) or (..., 5) pooled counts -> (...), %: harmonic mean of precision and recall."""
     precision = counts[..., CORRECT] / (counts[..., MATCHED] + EPSILON)
     recall = counts[..., CORRECT] / (counts[..., TRUE] + EPSILON)
     return np.asarray(100 * 2 * precision * recall / (precision + recall + EPSILON))

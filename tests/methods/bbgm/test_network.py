@@ -79,8 +79,8 @@ def test_matching_follows_the_order_of_the_keypoints(pairs):
 def test_prediction_does_not_depend_on_company_or_chunks(pairs, monkeypatch):
     matcher = trained_a_little(make_config(), pairs)
     together = matcher.predict(pairs)
-    for limit in ("network.PAIRS", "matcher.GRAPHS", "matcher.IMAGES"):
-        monkeypatch.setattr(f"bbgm.{limit}", 2)
+    for limit in ("bbgm.network.PAIRS", "base.GRAPHS", "base.IMAGES"):
+        monkeypatch.setattr(f"bbgm.methods.{limit}", 2)
     for pair, found, chunked in zip(pairs, together, matcher.predict(pairs), strict=True):
         assert found.dtype == np.int32
         assert np.array_equal(found, chunked)

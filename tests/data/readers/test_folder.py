@@ -304,7 +304,7 @@ def test_the_same_numbers_as_willow(
     expected = run(config, tmp_path / "willow", progress=False)
     boxed = [{**item, "box": [0, 0, *image_size(root / item["file"])]} for item in objects]
     (root / FILE).write_text(json.dumps(coco_of(boxed) if coco else {"images": objects}))
-    shutil.copytree(Path(__file__).parents[2] / "config", tmp_path / "config")
+    shutil.copytree(Path(__file__).parents[3] / "config", tmp_path / "config")
     (tmp_path / "Snakefile").touch()
     experiment = {"title": "Mine", "data": {"dataset": "folder", "source": "original", "root": str(root)}, **SETTINGS}
     (tmp_path / "config" / "experiments" / "mine.yaml").write_text(yaml.safe_dump(experiment))
