@@ -10,8 +10,8 @@ import torch
 
 from bbgm.checkpoint import KEEP
 from bbgm.config import RunConfig, list_runs
-from bbgm.data import rendering
 from bbgm.data.crops import FRAME
+from bbgm.data.demo import demo_classes
 from bbgm.data.folder import FILE, read_objects
 from bbgm.data.registry import find
 from bbgm.data.spair import CLASSES as SPAIR_CLASSES
@@ -172,7 +172,7 @@ def count_classes(run: RunConfig) -> int:
         root = folder_root(run.data.root)
         return len({item.cls for item in read_objects(root) if item.keypoints}) if (root / FILE).is_file() else 0
     if run.data.source == "demo":
-        return len(rendering.CLASSES)
+        return len(demo_classes(run.data.dataset))
     return CLASSES[run.data.dataset] - (2 if run.data.exclude_willow == "classes" else 0)
 
 

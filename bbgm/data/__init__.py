@@ -1,4 +1,4 @@
-"""Data sets: readers of the original formats, the rendered demo data, pairs of images.
+"""Data sets: readers of the original formats, the demo data, pairs of images.
 
 ``open_dataset`` is the way in; a further data set is one reader and one line in ``READERS``.
 Decoded images are kept in the cache root, see `bbgm.data.crops`.
@@ -29,7 +29,6 @@ __all__ = [
     "KeypointImage",
     "KeypointPair",
     "KeypointSet",
-    "make_demo",
     "make_pair",
     "open_dataset",
     "sample_training_batch",
@@ -46,8 +45,8 @@ def _crops(name: str) -> CropCache:
 
 def _demo(data: DataConfig) -> tuple[Path, CropCache]:
     """The root of the demo data in the format of the data set, made now if they are not there."""
+    make_demo([data.dataset], data.demo_seed, data.demo_images_per_class)
     root = demo_root(data.demo_seed, data.demo_images_per_class)
-    make_demo(root, data.demo_seed, data.demo_images_per_class, data.dataset)
     return root, _crops(f"demo-{data.dataset}-{root.name}")
 
 
@@ -100,6 +99,7 @@ def open_dataset(data: DataConfig, protocol: ProtocolConfig) -> Dataset:
 
     Raises:
         FileNotFoundError: the data set, or a file of it, is missing; the error says where it belongs and how to get it.
+        ImportError: the demo data are asked for, and their renderer is not installed.
         ValueError: an unknown data set or class, a broken file, or a class with too few images or pairs.
         bbgm.atomic.WriteError: the cache cannot be written to.
     """

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bbgm.data.rendering.raster import rasterise
+from bbgm_demo.rendering.raster import rasterise
 
 
 def brute_force(corners: np.ndarray, nearness: np.ndarray, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
