@@ -44,9 +44,7 @@ def demo_classes(dataset: str) -> tuple[str, ...]:
     return bbgm_demo.FORMATS[dataset].classes
 
 
-def make_demo(
-    datasets: Sequence[str], seed: int, images_per_class: int, folder: Path | None = None
-) -> dict[str, Path]:
+def make_demo(datasets: Sequence[str], seed: int, images_per_class: int, folder: Path | None = None) -> dict[str, Path]:
     """Render the demo data in the formats of some data sets, unless they are there already.
 
     Args:

@@ -81,9 +81,7 @@ def make_tree(folder: Path, format: str, seed: int = 0, images_per_class: int = 
     return tree
 
 
-def make_trees(
-    folder: Path, formats: Sequence[str] = (), seed: int = 0, images_per_class: int = 40
-) -> dict[str, Path]:
+def make_trees(folder: Path, formats: Sequence[str] = (), seed: int = 0, images_per_class: int = 40) -> dict[str, Path]:
     """Write the demo data of several formats, by default of all; see `make_tree`.
 
     Returns:

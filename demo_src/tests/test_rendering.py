@@ -4,8 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-
-from bbgm_demo.rendering import MODELS
+from bbgm_demo.objects import MODELS
 from bbgm_demo.rendering.camera import aim
 from bbgm_demo.rendering.light import Light, ShadowMap
 from bbgm_demo.rendering.mesh import Part, bezier, outermost, revolve, rotation, superellipsoid, surface, tube
