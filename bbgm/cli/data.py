@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 NAMES = "voc, voc-keypoints, voc-split, willow, spair, vgg16_bn, vgg16_bn-timm, vgg16"
-"""The tables of data/registry.toml; not read from there, because ``bbgm --help`` is to be instant."""
+"""The tables of data/sources.toml; not read from there, because ``bbgm --help`` is to be instant."""
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
@@ -66,8 +66,8 @@ def _status(options: argparse.Namespace) -> None:
 
 
 def _download(options: argparse.Namespace) -> None:
-    from bbgm.data.download import download
-    from bbgm.data.registry import find
+    from bbgm.data.fetch.download import download
+    from bbgm.data.fetch.sources import find
 
     for name in options.names:
         find(name)  # a wrong name is told before the first gigabyte

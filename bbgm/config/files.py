@@ -6,9 +6,9 @@ from typing import Any
 
 import yaml
 
+from bbgm.base.paths import project_root
 from bbgm.config.models import BUDGET_NAMES, DATASET_NAMES, FILTER_NAMES
 from bbgm.config.run import RunConfig, make_run
-from bbgm.paths import project_root
 
 SECTIONS = {"datasets": DATASET_NAMES, "filters": FILTER_NAMES, "budgets": BUDGET_NAMES}
 """Keys below which a file says what holds for some runs only, and the names they may have; later ones win."""

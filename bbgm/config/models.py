@@ -106,7 +106,7 @@ class NetworkConfig(Model):
 
 
 class SinkhornConfig(Model):
-    """The relaxation of `bbgm.sinkhorn`; the paper says nothing of it but epsilon."""
+    """The relaxation of `bbgm.methods.bbgm.sinkhorn`; the paper says nothing of it but epsilon."""
 
     iterations: Positive = 20
     temperature: float = Field(0.05, gt=0, description="in units of the costs")
@@ -138,7 +138,7 @@ class SolverConfig(Model):
 
 
 class DGMCConfig(Model):
-    """Deep Graph Matching Consensus, see `bbgm.peers.dgmc`; as its authors run it but for the scale of the features."""
+    """Deep Graph Matching Consensus (`bbgm.methods.dgmc`), as its authors run it but for the scale of the features."""
 
     channels: Positive = Field(256, description="of the local features, psi_1")
     consensus_channels: Positive = Field(128, description="of the indicators and of psi_2")

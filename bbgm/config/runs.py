@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from bbgm.base.paths import project_root
 from bbgm.config.files import load_run, read_yaml
 from bbgm.config.models import BUDGET_NAMES, DATASET_NAMES, FILTER_NAMES
 from bbgm.config.run import RunConfig
-from bbgm.paths import project_root
 
 OTHERS = "others"
 """Stands for every experiment that is not named beside it."""

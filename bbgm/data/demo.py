@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from bbgm.atomic import write_error
-from bbgm.paths import cache_root
+from bbgm.base.atomic import write_error
+from bbgm.base.paths import cache_root
 
 
 @contextmanager
@@ -60,7 +60,7 @@ def make_demo(datasets: Sequence[str], seed: int, images_per_class: int, folder:
         ImportError: the renderer is not installed.
         FileExistsError: a folder exists and was not made by the renderer.
         ValueError: too few images, a negative seed, or an unknown data set.
-        bbgm.atomic.WriteError: the disk is full or not writable. Nothing half-written is left.
+        bbgm.base.atomic.WriteError: the disk is full or not writable. Nothing half-written is left.
     """
     with explain_missing_renderer():
         import bbgm_demo

@@ -4,13 +4,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bbgm.base.paths import weights_root
 from bbgm.data.demo import demo_root, explain_missing_renderer
-from bbgm.data.download import expected_checksum, fits
-from bbgm.data.integrity import changed_files, manifest_path, matching, missing_files, sizes_in
-from bbgm.data.registry import Item, find, registry
+from bbgm.data.fetch.download import expected_checksum, fits
+from bbgm.data.fetch.integrity import changed_files, manifest_path, matching, missing_files, sizes_in
+from bbgm.data.fetch.sources import Item, find, registry
+from bbgm.data.readers.willow import FOLDER, KEYPOINT_NAMES
 from bbgm.data.usable import READ, broken_images, describe_folder, describe_usable
-from bbgm.data.willow import FOLDER, KEYPOINT_NAMES
-from bbgm.paths import weights_root
 
 IMAGES = (".jpg", ".png")
 
@@ -29,7 +29,7 @@ def data_status(
     """For each data set and each file of weights: where it is expected, whether it is there and whole, size, licence.
 
     Args:
-        names: of ``registry.toml``; if any, these only, and it is a problem if one is missing.
+        names: of ``sources.toml``; if any, these only, and it is a problem if one is missing.
         check: compare the content of every file with its manifest or checksum, and decode every image.
         demo_seed, demo_images_per_class: which demo data to look for.
 

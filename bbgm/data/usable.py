@@ -7,16 +7,16 @@ from itertools import combinations
 from pathlib import Path
 
 from bbgm.config import DataConfig, ProtocolConfig
-from bbgm.data import READERS
-from bbgm.data.crops import decode
-from bbgm.data.drops import DropReport
-from bbgm.data.folder import find_faults, read_folder
-from bbgm.data.keypoints import SUBSETS, Subset
-from bbgm.data.registry import find
-from bbgm.data.split import Images
+from bbgm.data.datasets import READERS
+from bbgm.data.fetch.sources import find
+from bbgm.data.images.crops import decode
+from bbgm.data.images.drops import DropReport
+from bbgm.data.images.keypoints import SUBSETS, Subset
+from bbgm.data.images.split import Images
+from bbgm.data.readers.folder import find_faults, read_folder
 
 READ = ("voc", "willow", "spair")
-"""Original data sets that have a reader, by their names in ``registry.toml``."""
+"""Original data sets that have a reader, by their names in ``sources.toml``."""
 PARTS = {"voc": ("voc", "voc-keypoints", "voc-split")}
 """Where there are several: what must be there, by the same names; instead of the split a ``.json`` of one's own."""
 

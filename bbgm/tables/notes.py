@@ -6,7 +6,7 @@ import pandas as pd
 
 from bbgm import published
 from bbgm.config import RunConfig, flatten, load_run
-from bbgm.results import RunRecord
+from bbgm.runs.results import RunRecord
 from bbgm.tables.lines import Line
 from bbgm.tables.specs import TableSpec
 

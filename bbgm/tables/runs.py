@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from bbgm import results
 from bbgm.config import BUDGET_NAMES, flatten
-from bbgm.results import RunRecord
+from bbgm.runs import results
+from bbgm.runs.results import RunRecord
 from bbgm.tables.specs import TableSpec
 
 

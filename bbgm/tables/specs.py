@@ -6,7 +6,7 @@ from typing import Literal
 
 from bbgm.config import RunConfig
 from bbgm.published import WILLOW_FOLDERS
-from bbgm.tables.counts import Which
+from bbgm.runs.counts import Which
 
 PARENTS = ("bbgm_pretrain", "dgmc_pretrain")
 """Experiments that other runs start from; no table shows them."""
@@ -18,7 +18,7 @@ class Row:
 
     Attributes:
         title: of the row; ``{}`` stands for the title of the method.
-        measure: a key of `bbgm.tables.counts.MEASURES`.
+        measure: a key of `bbgm.runs.counts.MEASURES`.
         which: the pairs that are scored. joint: matched jointly (BB-GM-Multi).
         methods: only for these; empty: for all that the table shows.
         setting: what distinguishes rows of one title, formatted with the run's configuration.

@@ -9,7 +9,7 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from bbgm.config import list_runs, read_experiment
-from bbgm.paths import results_root
+from bbgm.base.paths import results_root
 from bbgm.tables import SPECS
 
 # Programs of the environment that Snakemake runs in, also where that environment is not activated.
