@@ -28,7 +28,8 @@ from bbgm.base.progress import progress
 from bbgm.base.reproducible import reproducible
 from bbgm.data.demo import explain_missing_renderer
 from bbgm.data.images.keypoints import FRAME
-from bbgm.features.backbone import SmallCNN, keypoint_features, normalise
+from bbgm.features.backbone import keypoint_features, normalise
+from bbgm.features.small import SmallCNN
 
 with explain_missing_renderer():
     import bbgm_demo

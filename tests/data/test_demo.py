@@ -10,7 +10,7 @@ import pytest
 
 from bbgm.base.atomic import WriteError
 from bbgm.cli import main
-from bbgm.config import DataConfig, ProtocolConfig
+from bbgm.config import ProtocolConfig, make_data
 from bbgm.data import open_dataset
 from bbgm.data.demo import demo_root, make_demo
 from bbgm.data.readers.willow import FOLDER, KEYPOINT_NAMES, read_willow
@@ -56,7 +56,7 @@ def test_errors_of_writing_are_those_of_bbgm(tmp_path: Path) -> None:
 
 def test_open_dataset_makes_it_on_first_use(demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BBGM_CACHE", str(tmp_path))
-    data = DataConfig(source="demo", demo_seed=SEED, demo_images_per_class=IMAGES, classes=("Duck", "Car"))
+    data = make_data(source="demo", demo_seed=SEED, demo_images_per_class=IMAGES, classes=("Duck", "Car"))
     root = demo_root(SEED, IMAGES)
     assert root.is_relative_to(tmp_path)
     assert "missing" in status().split("Willow ObjectClass\n")[0]
@@ -111,7 +111,7 @@ def no_renderer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.mark.parametrize("dataset", ["willow", "voc", "spair"])
 def test_demo_data_without_the_renderer(dataset: str, tmp_path: Path) -> None:
     with pytest.raises(ImportError, match=HOW_TO_INSTALL):
-        open_dataset(DataConfig(dataset=dataset, source="demo"), ProtocolConfig())  # type: ignore[arg-type]
+        open_dataset(make_data(dataset=dataset, source="demo"), ProtocolConfig())
     assert not (tmp_path / "cache").exists()
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from bbgm_demo.formats.voc import Scene, read_scenes
 
-from bbgm.config import DataConfig, ProtocolConfig
-from bbgm.data import READERS, test_pairs
+from bbgm.config import ProtocolConfig, make_data
+from bbgm.data import test_pairs
 from bbgm.data.demo import demo_classes, demo_root, make_demo
 from bbgm.data.images.keypoints import Dataset
 from bbgm.data.readers import spair, voc
@@ -35,8 +35,8 @@ def scenes(root: Path) -> list[Scene]:
 
 def dataset(root: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> Dataset:
     monkeypatch.setenv("BBGM_CACHE", str(root.parents[1]))
-    data = DataConfig(dataset=name, source="demo", demo_seed=SEED, demo_images_per_class=IMAGES)  # type: ignore[arg-type]
-    return READERS[name](data, ProtocolConfig())
+    data = make_data(dataset=name, source="demo", demo_seed=SEED, demo_images_per_class=IMAGES)
+    return data.open(ProtocolConfig())
 
 
 def test_voc_is_read_like_the_real_one(root: Path, scenes: list[Scene], monkeypatch: pytest.MonkeyPatch) -> None:
