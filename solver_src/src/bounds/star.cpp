@@ -17,22 +17,13 @@ constexpr double kept = 0.1;   // part of a term's cost that a likely assignment
 }  // namespace
 
 StarBound::StarBound(const Problem& p, const std::vector<int>& matching)
-    : problem_(p), stars_(p.size()), cells_(p.adj.size()), part_(p.adj.size()), alive_(p.size(), 1),
+    : problem_(p), layout_(p), part_(p.adj.size()), alive_(p.size(), 1),
       costs_(static_cast<std::size_t>(p.n1) * p.n2, inf), size_(p.size()) {
   forced_[0].assign(p.n1, 0);
   forced_[1].assign(p.n2, 0);
   for (int i = 0; i < p.n1; ++i) labels_[0].push_back(p.row_start[i + 1] - p.row_start[i]);
   for (int j = 0; j < p.n2; ++j) labels_[1].push_back(p.col_start[j + 1] - p.col_start[j]);
-  // The same order as in Problem: partners below, then partners above.
-  std::vector<int> next(p.adj_start.begin(), p.adj_start.end() - 1), low(p.terms.size());
-  for (std::size_t t = 0; t < p.terms.size(); ++t) low[t] = next[p.terms[t].b]++;
-  for (std::size_t t = 0; t < p.terms.size(); ++t) {
-    const int high = next[p.terms[t].a]++;
-    cells_[high].mirror = low[t];
-    cells_[low[t]].mirror = high;
-  }
-  build_stars();
-  potential_.resize(nodes_.size());
+  potential_.resize(layout_.nodes.size());
   split(matching);
 }
 
@@ -48,49 +39,20 @@ void StarBound::split(const std::vector<int>& matching) {
       const int b = p.adj[k].a;
       if (matching[p.left[b]] == p.right[b]) continue;
       part_[k] = kept * p.adj[k].cost;
-      part_[cells_[k].mirror] = p.adj[k].cost - part_[k];
+      part_[layout_.cells[k].mirror] = p.adj[k].cost - part_[k];
     }
-  }
-}
-
-void StarBound::build_stars() {
-  const Problem& p = problem_;
-  std::vector<int> column_of(p.n2, -1);
-  for (int a = 0; a < p.size(); ++a) {
-    Star& star = stars_[a];
-    star = {0, 0, 0, nodes_.size()};
-    const int begin = p.adj_start[a], end = p.adj_start[a + 1];
-    poll(8 * (end - begin));
-    for (int k = begin; k < end; ++k) {
-      const int i = p.left[p.adj[k].a];
-      if (k == begin || i != p.left[p.adj[k - 1].a]) {
-        nodes_.push_back(i);
-        ++star.rows;
-      }
-      cells_[k].row = star.rows - 1;
-    }
-    for (int k = begin; k < end; ++k) {
-      int& column = column_of[p.right[p.adj[k].a]];
-      if (column < 0) {
-        nodes_.push_back(p.right[p.adj[k].a]);
-        column = star.columns++;
-      }
-      cells_[k].column = column;
-    }
-    star.width = static_cast<int>(vec::padded(star.columns));
-    for (int c = 0; c < star.columns; ++c) column_of[nodes_[star.nodes + star.rows + c]] = -1;
   }
 }
 
 // The cost of an assignment and the least that its star can add; the potentials of its nodes with it.
 double StarBound::value(int a) {
   const Problem& p = problem_;
-  const Star& star = stars_[a];
+  const Star& star = layout_.stars[a];
   const int begin = p.adj_start[a], end = p.adj_start[a + 1];
   if (begin == end) return p.cost[a];
   poll(8 * (end - begin));
   matrix_.assign(static_cast<std::size_t>(star.rows) * star.width, inf);
-  for (int k = begin; k < end; ++k) matrix_[cells_[k].row * star.width + cells_[k].column] = part_[k];
+  for (int k = begin; k < end; ++k) matrix_[layout_.cells[k].row * star.width + layout_.cells[k].column] = part_[k];
   const double rewards = any_forced_ ? force(a) : 0;
   solve_lap(star.rows, star.width, matrix_.data(), star_lap_);
   double* potential = potential_.data() + star.nodes;
@@ -104,13 +66,13 @@ double StarBound::value(int a) {
 // in the matrix. Returns the sum of the rewards, which the value of the star then lacks.
 double StarBound::force(int a) {
   const Problem& p = problem_;
-  const Star& star = stars_[a];
+  const Star& star = layout_.stars[a];
   // Any reward gives a bound. It must stay the same from pass to pass, or stars could lose what was spent on them.
   const double reward = 16 * p.largest_cost;
   double sum = 0;
   for (int which = 0; which < 2; ++which) {
     const int n = which == 0 ? star.rows : star.columns;
-    const int* nodes = nodes_.data() + star.nodes + (which == 0 ? 0 : star.rows);
+    const int* nodes = layout_.nodes.data() + star.nodes + (which == 0 ? 0 : star.rows);
     reward_[which].assign(n, 0.0);
     for (int k = 0; k < n; ++k) {
       const int node = nodes[k];
@@ -160,12 +122,12 @@ int StarBound::pass(double upper, bool forward) {
     }
     nearest_ = std::max(nearest_, spare);
     // Lowering every entry by this lowers a matching of the star by `spare` at most.
-    const Star& star = stars_[a];
+    const Star& star = layout_.stars[a];
     const double each = spare / std::max(1, std::min(star.rows, star.columns));
     const double *row = potential_.data() + star.nodes, *column = row + star.rows;
     for (int k = p.adj_start[a]; k < p.adj_start[a + 1]; ++k) {
       if (part_[k] == inf) continue;
-      const Cell& cell = cells_[k];
+      const StarCell& cell = layout_.cells[k];
       part_[k] -= moved * (part_[k] - (row[cell.row] + column[cell.column] - each));
       part_[cell.mirror] = p.adj[k].cost - part_[k];
     }
@@ -179,7 +141,8 @@ void StarBound::remove(int a) {
   --size_;
   --labels_[0][problem_.left[a]];
   --labels_[1][problem_.right[a]];
-  for (int k = problem_.adj_start[a]; k < problem_.adj_start[a + 1]; ++k) part_[k] = part_[cells_[k].mirror] = inf;
+  for (int k = problem_.adj_start[a]; k < problem_.adj_start[a + 1]; ++k)
+    part_[k] = part_[layout_.cells[k].mirror] = inf;
 }
 
 Problem StarBound::remainder() const {

@@ -7,9 +7,10 @@
 
 #include <vector>
 
+#include "bbgm_solver/problem.hpp"
+#include "bounds/star_layout.hpp"
 #include "core/lap.hpp"
 #include "core/memory.hpp"
-#include "bbgm_solver/problem.hpp"
 
 namespace gm {
 
@@ -32,32 +33,20 @@ class StarBound {
   Problem remainder() const;
 
  private:
-  struct Star {
-    int rows, columns;  // neighbours of its node of graph 1 and of its node of graph 2 that occur in its terms
-    int width;          // columns rounded up to four
-    std::size_t nodes;  // where they begin in nodes_: rows, then columns
-  };
-  struct Cell {
-    int row, column;  // in the star
-    int mirror;       // the same term at its other assignment
-  };
-  void build_stars();
   void split(const std::vector<int>& matching);
   double value(int a);
   double force(int a);
   void remove(int a);
 
   const Problem& problem_;
-  Array<Star> stars_;  // (A,)
-  std::vector<int> nodes_;
-  Array<Cell> cells_;            // (2 T,) like Problem::adj
+  const StarLayout layout_;
   Array<double> part_;           // (2 T,) share of a term's cost in the star of an assignment, +inf when removed
   std::vector<char> alive_;      // (A,)
   std::vector<int> labels_[2];   // assignments left of a node
   std::vector<char> forced_[2];  // a node that every better matching matches
   bool any_forced_ = false;
   std::vector<double> costs_;   // (n1, n2) star values, +inf where forbidden or removed
-  Array<double> potential_;     // like nodes_: of the star's linear assignment, from the last bound()
+  Array<double> potential_;     // like StarLayout::nodes: of the star's linear assignment, from the last bound()
   std::vector<double> matrix_;  // of the star that value() looked at last, as are the next two
   std::vector<double> reward_[2];
   LapResult star_lap_, lap_;

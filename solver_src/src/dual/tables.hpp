@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "core/memory.hpp"
 #include "bbgm_solver/problem.hpp"
+#include "core/memory.hpp"
 
 namespace gm {
 

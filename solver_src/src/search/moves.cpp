@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "search/local_search.hpp"
 #include "core/vec.hpp"
+#include "search/local_search.hpp"
 
 namespace gm {
 

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 from support.problems import linear, random_problem, scaled
 
+VARIANTS: list[dict[str, object]] = [{}, {"full": True}, {"effort": "fast"}]
 OPTIONS: list[dict[str, object]] = [
-    *({"method": method, **more} for method in ("best", "dual") for more in ({}, {"full": True}, {"effort": "fast"})),
+    *({"method": method, **more} for method in ("best", "dual") for more in VARIANTS),
     {"method": "dual", "max_iterations": 0, "full": True},
     {"method": "dual", "max_iterations": 7, "round_every": 3},
 ]

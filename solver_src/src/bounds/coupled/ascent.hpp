@@ -34,6 +34,9 @@ class Ascent {
   void tie_terms(const Split& split);
   void tie_nodes(const Split& split);
 
+  // Weights start at e^300 and less, so that costs up to 1000 temperatures above the minimum still count.
+  static constexpr double top_log_weight = 300;
+
   Weights weights_[2];
   Array<double> term_factor_;  // (T,) product of the factors of the terms
   std::vector<double> buffer_;
