@@ -64,10 +64,10 @@ void bind_problem(py::module_& m) {
       R"(A graph matching instance, costs minimised; any node may stay unmatched, at no cost unless one is given.
 
 Args:
-    unary: (n1, n2) cost of matching node i of graph 1 to node j of graph 2, the paper's c^v.
+    unary: (n1, n2) cost of matching node i of graph 1 to node j of graph 2, c^v in the BB-GM paper.
     edges1: (E1, 2) directed edges of graph 1, integers in [0, n1), each once, no self-loops.
     edges2: (E2, 2) directed edges of graph 2.
-    quadratic: (E1, E2) the paper's c^e; quadratic[e, f] is paid when edges1[e][0] is matched to edges2[f][0] and
+    quadratic: (E1, E2) c^e in the BB-GM paper; quadratic[e, f] is paid when edges1[e][0] is matched to edges2[f][0] and
         edges1[e][1] to edges2[f][1]. Entries of opposite directions add up.
     allowed: (n1, n2) bool, optional; False forbids a match.
     unmatched1: (n1,) optional; unmatched1[i] is paid when node i of graph 1 stays unmatched. The empty matching then

@@ -71,7 +71,7 @@ std::vector<Term> merge_terms(std::vector<Term> terms);
 // Costs as their owner holds them; float gives the problem of the same numbers as double.
 using Costs = std::variant<const double*, const float*>;
 
-// Dense form of the paper: unary (n1, n2), directed edges (E, 2), each once, quadratic (E1, E2), all row-major.
+// Dense form of BB-GM: unary (n1, n2), directed edges (E, 2), each once, quadratic (E1, E2), all row-major.
 // quadratic[e, f] is paid when edges1[e][0] -> edges2[f][0] and edges1[e][1] -> edges2[f][1]. allowed may be null.
 Problem from_dense(int n1, int n2, Costs unary, int e1, const std::int64_t* edges1, int e2, const std::int64_t* edges2,
                    Costs quadratic, const bool* allowed);

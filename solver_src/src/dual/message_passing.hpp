@@ -1,4 +1,4 @@
-// The iterations of method "dual", the solver that the paper uses: asymmetric message passing (Swoboda et al., CVPR
+// The iterations of method "dual", the solver that BB-GM uses: asymmetric message passing (Swoboda et al., CVPR
 // 2017), block coordinate ascent on a Lagrangian bound, with roundings by linear assignment.
 //
 // Factors: a vector per node over its labels and "unmatched" (costs on graph 1, graph 2 starts at 0), and a table per

@@ -19,7 +19,7 @@ class Rematch {
 
   static constexpr int left = 0, right = 1, out = -1;  // sides
 
-  // Matches the objects' parts in the graphs on the left anew to those in the graphs on the right. side: (d,) of each
+  // Matches the objects' parts in the graphs on the left again to those in the graphs on the right. side: (d,) of each
   // graph. By local search, then, if that finds nothing and `solving`, by the solver of two graphs. True if it pays.
   bool rematch(const std::vector<int>& side, bool solving);
   // One graph to all others.

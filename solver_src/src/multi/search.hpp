@@ -29,7 +29,7 @@ class CliqueSearch {
   void build_as_tree(const std::vector<int>& order);
   // Every node in turn joins the object of one that it may match, where that is allowed.
   void build_at_random(std::uint64_t& random);
-  // Swaps between two objects, and each graph matched anew to the rest, until nothing pays.
+  // Swaps between two objects, and each graph matched again to the rest, until nothing pays.
   void descend();
 
   // What the cliques cost more than none.

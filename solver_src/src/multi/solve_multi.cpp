@@ -110,7 +110,7 @@ class MultiSolver {
       const bool searching =
           k < options_.starts && fruitless_starts_ < most_fruitless && search_.work() < limits_.search;
       if (searching) {
-        start_anew(k, random);
+        restart(k, random);
         descend();
       }
       stepping = stepping && !closed() && step(k);
@@ -119,7 +119,7 @@ class MultiSolver {
   }
 
   // Three starts from nothing, then from parts of the best matching.
-  void start_anew(int k, std::uint64_t& random) {
+  void restart(int k, std::uint64_t& random) {
     if (k == 0) return search_.build_in_order(random_order(problem_.graphs(), random));
     if (k == 1) return search_.build_as_tree(random_order(problem_.graphs(), random));
     if (k == 2) return search_.build_at_random(random);

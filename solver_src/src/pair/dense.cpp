@@ -1,4 +1,4 @@
-// Problems in the dense form of the paper. A training step makes each of its problems anew: this is written for speed.
+// Problems in the dense form of BB-GM. A training step makes new problems each time: this is written for speed.
 #include <algorithm>
 
 #include "bbgm_solver/problem.hpp"
