@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 NAMES = "voc, voc-keypoints, voc-split, willow, spair, vgg16_bn, vgg16_bn-timm, vgg16"
-"""The tables of data/registry.toml; not read from there, because ``bbgm --help`` is to be instant."""
+"""The tables of data/sources.toml; not read from there, because ``bbgm --help`` is to be instant."""
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
@@ -66,8 +66,8 @@ def _status(options: argparse.Namespace) -> None:
 
 
 def _download(options: argparse.Namespace) -> None:
-    from bbgm.data.download import download
-    from bbgm.data.registry import find
+    from bbgm.data.fetch.download import download
+    from bbgm.data.fetch.sources import find
 
     for name in options.names:
         find(name)  # a wrong name is told before the first gigabyte
@@ -77,11 +77,14 @@ def _download(options: argparse.Namespace) -> None:
 
 def _demo(options: argparse.Namespace) -> None:
     from bbgm.config import load_run
-    from bbgm.data.demo import demo_root, make_all, manifest
+    from bbgm.data.demo import explain_missing_renderer, make_demo
+
+    with explain_missing_renderer():
+        from bbgm_demo import manifest
 
     data = load_run("bbgm", options.budget, seed=0).data
     seed = data.demo_seed if options.seed is None else options.seed
     images = data.demo_images_per_class if options.images is None else options.images
-    trees = make_all(options.folder or demo_root(seed, images), seed, images, options.formats)
-    report = {name: {"folder": str(tree), **manifest(seed, images, name)} for name, tree in trees.items()}
+    trees = make_demo(options.formats, seed, images, options.folder)
+    report = {name: {"folder": str(tree), **manifest(name, seed, images)} for name, tree in trees.items()}
     print(json.dumps(report, indent=2))

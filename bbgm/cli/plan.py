@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bbgm.plan import Group, Plan
+    from bbgm.runs.plan import Group, Plan
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
@@ -29,13 +29,13 @@ def _plan(options: argparse.Namespace) -> None:
     if options.measured:
         import datetime
 
-        from bbgm.results import load
-        from bbgm.throughput import measurement_of
+        from bbgm.runs.results import load
+        from bbgm.runs.throughput import measurement_of
 
         written = (options.measured / "metrics.json").stat().st_mtime if options.measured.is_dir() else 0
         print(measurement_of(load(options.measured), datetime.date.fromtimestamp(written)))
         return
-    from bbgm.plan import make_plan
+    from bbgm.runs.plan import make_plan
 
     plan = make_plan(options.budget)
     if not plan.groups:

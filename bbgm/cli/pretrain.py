@@ -14,7 +14,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
         "safetensors in half precision. With the default numbers these are the weights 'demo' that come with the "
         "package; torch of another version, or on another processor, may round differently.",
     )
-    parser.add_argument("file", type=Path, help="to write, e.g. bbgm/pretrained/small.safetensors")
+    parser.add_argument("file", type=Path, help="to write, e.g. bbgm/features/pretrained/small.safetensors")
     parser.add_argument("--photos", type=int, default=250, help="of each class (default %(default)s)")
     parser.add_argument("--steps", type=int, default=2000, help="of 16 photographs (default %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of the training (default %(default)s)")
@@ -22,8 +22,8 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
 
 
 def _pretrain(options: argparse.Namespace) -> None:
-    from bbgm.atomic import check_writable
-    from bbgm.pretrain import pretrain, write_weights
+    from bbgm.base.atomic import check_writable
+    from bbgm.features.pretrain import pretrain, write_weights
 
     for name, least in (("photos", 1), ("steps", 1), ("seed", 0)):
         if getattr(options, name) < least:

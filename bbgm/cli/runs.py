@@ -15,7 +15,9 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     train.add_argument("--method", default="bbgm", help="a file of config/experiments (default %(default)s)")
     train.add_argument("--budget", default="demo", help="a file of config/budgets (default %(default)s)")
     train.add_argument(
-        "--dataset", help="voc, willow, spair or folder (default: what the experiment says, else willow)"
+        "--dataset",
+        help="voc, willow, spair, folder or one that a plugin registers (default: what the experiment says, else "
+        "willow)",
     )
     train.add_argument("--filter", help="intersection (default), inclusion or unfiltered")
     train.add_argument("--seed", type=int, default=0, help="of all random numbers (default %(default)s)")
@@ -64,12 +66,12 @@ def _print_scores(per_class: Mapping[str, Mapping[str, Any]], mean: Mapping[str,
 
 def _train(options: argparse.Namespace) -> None:
     from bbgm.config import load_run
-    from bbgm.results import finished
+    from bbgm.runs.results import finished
 
     config = load_run(options.method, options.budget, options.seed, dataset=options.dataset, filter=options.filter)
     record = finished(config, options.folder)
     if record is None:
-        from bbgm.train import run
+        from bbgm.runs.train import run
 
         record = run(config, options.folder)
     print(f"{config.title}, budget {config.budget}, seed {config.seed}: {record.folder}")
@@ -81,8 +83,8 @@ def _train(options: argparse.Namespace) -> None:
 
 
 def _evaluate(options: argparse.Namespace) -> None:
-    from bbgm.results import load
-    from bbgm.train import evaluate_run
+    from bbgm.runs.results import load
+    from bbgm.runs.train import evaluate_run
 
     evaluation = evaluate_run(load(options.run), options.pairs)
     if options.json:
@@ -95,8 +97,8 @@ def _match(options: argparse.Namespace) -> None:
     import numpy as np
 
     from bbgm.data import make_pair, open_dataset
-    from bbgm.results import load
-    from bbgm.train import load_matcher
+    from bbgm.runs.results import load
+    from bbgm.runs.train import load_matcher
 
     record = load(options.run)
     dataset = open_dataset(record.config.data, record.config.protocol)

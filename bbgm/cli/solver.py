@@ -67,7 +67,7 @@ def _ended_by_ctrl_c(method: str) -> Iterator[None]:
 
 
 def _solve(options: argparse.Namespace) -> None:
-    from bbgm.bench import solve_file
+    from bbgm.bench.solver import solve_file
 
     with _ended_by_ctrl_c(options.method):
         record = solve_file(options.file, options.method, effort=options.effort)
@@ -93,9 +93,9 @@ def _check_targets(options: argparse.Namespace) -> None:
 
 
 def _bench(options: argparse.Namespace) -> None:
-    from bbgm.atomic import write_json
-    from bbgm.bench import bench_solver, report
-    from bbgm.progress import progress
+    from bbgm.base.atomic import write_json
+    from bbgm.base.progress import progress
+    from bbgm.bench.solver import bench_solver, report
 
     if options.repeats < 1:
         raise ValueError(f"--repeats is {options.repeats}, expected 1 or more")
@@ -112,8 +112,8 @@ def _bench(options: argparse.Namespace) -> None:
     if options.json:
         write_json(options.json, records)
     if options.families:
-        from bbgm.bench_families import by_family, write_families
-        from bbgm.machine import cpu_model
+        from bbgm.base.machine import cpu_model
+        from bbgm.bench.families import by_family, write_families
 
         solver = options.method if options.effort == "default" else f"{options.method}, {options.effort}"
         source = f"bbgm bench solver, one thread, {cpu_model()}"
@@ -121,7 +121,7 @@ def _bench(options: argparse.Namespace) -> None:
 
 
 def _bench_spline(options: argparse.Namespace) -> None:
-    from bbgm.bench_spline import bench_spline
+    from bbgm.bench.spline import bench_spline
 
     for name in ("channels", "threads"):
         if getattr(options, name) < 1:

@@ -1,112 +1,27 @@
-"""Data sets: readers of the original formats, the rendered demo data, pairs of images.
+"""Data sets: readers of the original formats, the demo data, pairs and sets of images.
 
-``open_dataset`` is the way in; a further data set is one reader and one line in ``READERS``.
-Decoded images are kept in the cache root, see `bbgm.data.crops`.
+Folders, from the lowest: `images`, `fetch`, `sampling`, `readers`, `datasets` (one module per data set: settings and
+facts). Above them `open` opens a data set, and `status` and `usable` report on what is there. `demo` asks the package
+`bbgm_demo` for demo data. May import `bbgm.config` and `bbgm.base`.
 """
 
-from collections.abc import Callable
-from pathlib import Path
-
-from bbgm.config import DataConfig, ProtocolConfig
-from bbgm.data import folder, spair, voc, willow
-from bbgm.data.crops import CropCache
-from bbgm.data.demo import demo_root, make_demo
-from bbgm.data.filters import FILTERS
-from bbgm.data.hidden import hide_keypoints
-from bbgm.data.keypoints import FRAME, Dataset, ImagePair, KeypointImage
-from bbgm.data.pairs import KeypointPair, check_pairs, make_pair, sample_training_batch, test_pairs
-from bbgm.data.sets import KeypointSet, check_sets, test_sets
-from bbgm.data.split import split_images
-from bbgm.data.voc_split import read_split
-from bbgm.paths import cache_root, data_root, folder_root
+from bbgm.data.images.keypoints import FRAME, Dataset, ImagePair, KeypointImage
+from bbgm.data.open import open_dataset
+from bbgm.data.sampling.filters import FILTERS
+from bbgm.data.sampling.pairs import KeypointPair, make_pair, sample_training_batch, test_pairs
+from bbgm.data.sampling.sets import KeypointSet, test_sets
 
 __all__ = [
     "FILTERS",
     "FRAME",
-    "READERS",
     "Dataset",
     "ImagePair",
     "KeypointImage",
     "KeypointPair",
     "KeypointSet",
-    "make_demo",
     "make_pair",
     "open_dataset",
     "sample_training_batch",
     "test_pairs",
     "test_sets",
 ]
-
-Reader = Callable[[DataConfig, ProtocolConfig], Dataset]
-
-
-def _crops(name: str) -> CropCache:
-    return CropCache(cache_root() / "crops" / f"{name}.crops")
-
-
-def _demo(data: DataConfig) -> tuple[Path, CropCache]:
-    """The root of the demo data in the format of the data set, made now if they are not there."""
-    root = demo_root(data.demo_seed, data.demo_images_per_class)
-    make_demo(root, data.demo_seed, data.demo_images_per_class, data.dataset)
-    return root, _crops(f"demo-{data.dataset}-{root.name}")
-
-
-def _open_willow(data: DataConfig, protocol: ProtocolConfig) -> Dataset:
-    errata: tuple[willow.Erratum, ...] = ()
-    if data.source == "demo":
-        root, crops = _demo(data)
-    else:
-        root, crops = data_root(), _crops("willow")
-        if data.errata:
-            errata = willow.ERRATA
-    images, applied = willow.read_willow(root / willow.FOLDER, data.classes, errata=errata, crops=crops)
-    images = hide_keypoints(images, data.hidden_keypoints, data.hidden_seed)
-    train, test = split_images(images, protocol)
-    return Dataset("willow", train, test, applied, hidden=data.hidden_keypoints)
-
-
-def _open_voc(data: DataConfig, protocol: ProtocolConfig) -> Dataset:
-    base, crops = _demo(data) if data.source == "demo" else (data_root(), _crops("voc"))
-    root = base / voc.FOLDER
-    if not root.is_dir():
-        raise FileNotFoundError(f"no folder {root}. {voc.how_to_get(root)}")
-    split = read_split(root, cache_root())
-    return voc.read_voc(root, split, data.classes, data.exclude_willow, data.keep_outside, crops)
-
-
-def _open_spair(data: DataConfig, protocol: ProtocolConfig) -> Dataset:
-    root, crops = _demo(data) if data.source == "demo" else (data_root(), _crops("spair"))
-    return spair.read_spair(root / spair.FOLDER, data.classes, crops)
-
-
-def _open_folder(data: DataConfig, protocol: ProtocolConfig) -> Dataset:
-    images, splits, dropped = folder.read_folder(folder_root(data.root), data.classes, data.boxes, _crops("folder"))
-    train, test = folder.divide(images, splits) if splits else split_images(images, protocol)
-    return Dataset("folder", train, test, dropped=dropped)
-
-
-READERS: dict[str, Reader] = {
-    "willow": _open_willow,
-    "voc": _open_voc,
-    "spair": _open_spair,
-    "folder": _open_folder,
-}
-
-
-def open_dataset(data: DataConfig, protocol: ProtocolConfig) -> Dataset:
-    """Read a data set and split it, and decode the images that were not decoded before.
-
-    The demo data are made on first use, below the cache root. Whatever is wrong with the data is found here.
-
-    Raises:
-        FileNotFoundError: the data set, or a file of it, is missing; the error says where it belongs and how to get it.
-        ValueError: an unknown data set or class, a broken file, or a class with too few images or pairs.
-        bbgm.atomic.WriteError: the cache cannot be written to.
-    """
-    if data.dataset not in READERS:
-        raise ValueError(f"data set {data.dataset!r} is not one of {sorted(READERS)} (data.dataset)")
-    dataset = READERS[data.dataset](data, protocol)
-    check_pairs(dataset, protocol)
-    check_sets(dataset, protocol)
-    dataset.decode()
-    return dataset

@@ -4,13 +4,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bbgm.data.demo import FORMATS, demo_root
-from bbgm.data.download import expected_checksum, fits
-from bbgm.data.integrity import changed_files, manifest_path, matching, missing_files, sizes_in
-from bbgm.data.registry import Item, find, registry
-from bbgm.data.usable import READ, broken_images, describe_folder, describe_usable
-from bbgm.data.willow import FOLDER, KEYPOINT_NAMES
-from bbgm.paths import weights_root
+from bbgm.base.paths import weights_root
+from bbgm.data.demo import demo_root, explain_missing_renderer
+from bbgm.data.fetch.download import expected_checksum, fits
+from bbgm.data.fetch.integrity import changed_files, manifest_path, matching, missing_files, sizes_in
+from bbgm.data.fetch.sources import Item, find, registry
+from bbgm.data.readers.willow import FOLDER, KEYPOINT_NAMES
+from bbgm.data.usable import broken_images, describe_folder, describe_usable, original_data
 
 IMAGES = (".jpg", ".png")
 
@@ -29,7 +29,7 @@ def data_status(
     """For each data set and each file of weights: where it is expected, whether it is there and whole, size, licence.
 
     Args:
-        names: of ``registry.toml``; if any, these only, and it is a problem if one is missing.
+        names: of ``sources.toml``; if any, these only, and it is a problem if one is missing.
         check: compare the content of every file with its manifest or checksum, and decode every image.
         demo_seed, demo_images_per_class: which demo data to look for.
 
@@ -37,7 +37,7 @@ def data_status(
         ValueError: an unknown name.
     """
     items = [find(name) for name in names] or list(registry().values())
-    blocks = [] if names else [_describe_demo(demo_root(demo_seed, demo_images_per_class))]
+    blocks = [] if names else [_describe_demo(demo_seed, demo_images_per_class)]
     problems = []
     for item in items:
         block, faults = _describe(item, check)
@@ -69,10 +69,11 @@ def _describe(item: Item, check: bool) -> tuple[list[str], list[str]]:
         sizes = sizes_in(place)
         faults = [*missing_files(item, sizes), *changed_files(item, place, sizes, thorough=check)]
         usable: list[str] = []
-        if item.name in READ:
-            usable, unreadable = describe_usable(item.name)
+        data = original_data(item.name)
+        if data:
+            usable, unreadable = describe_usable(data)
             faults += unreadable
-        if item.name in READ and check:
+        if data and check:
             images = sorted(name for name in sizes if name.endswith(IMAGES))
             faults += broken_images([place / name for name in images])
         lines += [_verdict(faults), *_counts(item, place, sizes), _size(sizes), *usable]
@@ -116,10 +117,16 @@ def _size(sizes: Mapping[str, int]) -> str:
     return f"  size      {sum(sizes.values()) / 1e6:.1f} MB"
 
 
-def _describe_demo(root: Path) -> list[str]:
-    lines = ["demo data (rendered counterparts of Willow ObjectClass, Pascal VOC and SPair-71k)", f"  expected  {root}"]
-    absent = []
-    for name, form in FORMATS.items():
+def _describe_demo(seed: int, images_per_class: int) -> list[str]:
+    title = "demo data (rendered counterparts of Willow ObjectClass, Pascal VOC and SPair-71k)"
+    try:
+        with explain_missing_renderer():
+            import bbgm_demo
+    except ImportError as error:
+        return [title, "  status    missing", f"  remedy    {error}"]
+    root = demo_root(seed, images_per_class)
+    lines, absent = [title, f"  expected  {root}"], []
+    for name, form in bbgm_demo.FORMATS.items():
         sizes = sizes_in(root / form.folder)
         absent += [] if sizes else [name]
         images = sum(file.endswith((".jpg", ".png")) for file in sizes)

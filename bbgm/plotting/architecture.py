@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bbgm.data.keypoints import FRAME, KeypointImage
+from bbgm.data.images.keypoints import FRAME, KeypointImage
 from bbgm.plotting.matching import draw_edges, plot_matching
 from bbgm.plotting.style import WIDTH, new_figure, styled
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from torch import Tensor
 
-    from bbgm.steps import PairSteps
+    from bbgm.methods.bbgm.steps import PairSteps
 
 MARK = "#D55E00"
 

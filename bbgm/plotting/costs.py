@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bbgm.data.keypoints import FRAME
-from bbgm.data.pairs import KeypointPair
+from bbgm.data.images.keypoints import FRAME
+from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.plotting.matching import GAP, draw_edges, draw_pair
 from bbgm.plotting.style import RIGHT, WIDTH, new_figure, styled
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bbgm.solvers import Instance
+    from bbgm.matching.solvers import Instance
 
 CHOSEN = "#D55E00"
 

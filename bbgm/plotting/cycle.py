@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bbgm.cycles import contradicted
-from bbgm.data.keypoints import FRAME, Dataset
+from bbgm.data.images.keypoints import FRAME, Dataset
 from bbgm.plotting.matching import draw_match
 from bbgm.plotting.style import WIDTH, new_figure, styled
-from bbgm.predictions import SetPrediction
+from bbgm.scoring.cycles import contradicted
+from bbgm.scoring.predictions import SetPrediction
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +31,7 @@ def plot_cycle(dataset: Dataset, triple: Sequence[SetPrediction], *, width: floa
 
     Args:
         dataset: has the images, in its test part.
-        triple: the three pairs of three images of one test set, e.g. from :func:`bbgm.cycles.most_repaired`.
+        triple: the three pairs of three images of one test set, e.g. from :func:`bbgm.scoring.cycles.most_repaired`.
 
     Raises:
         ValueError: these are not the pairs of three images of one set, or an image is not in the data set.

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bbgm.data.keypoints import FRAME
-from bbgm.data.pairs import KeypointPair
+from bbgm.data.images.keypoints import FRAME
+from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.plotting.matching import GAP, draw_match, draw_pair
 from bbgm.plotting.style import RIGHT, WIDTH, WRONG, new_figure, styled
 

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bbgm.data.keypoints import Dataset
-from bbgm.data.pairs import KeypointPair
+from bbgm.data.images.keypoints import Dataset
+from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.plotting.matching import plot_matchings
 from bbgm.plotting.style import WIDTH
-from bbgm.predictions import Prediction
+from bbgm.scoring.predictions import Prediction
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bbgm.data.keypoints import FRAME
-from bbgm.data.pairs import KeypointPair
-from bbgm.graph import delaunay_graph
+from bbgm.data.images.keypoints import FRAME
+from bbgm.data.sampling.pairs import KeypointPair
+from bbgm.graphs.delaunay import delaunay_graph
 from bbgm.plotting.style import RIGHT, WIDTH, WRONG, literal, new_figure, styled, write_figure
 
 if TYPE_CHECKING:

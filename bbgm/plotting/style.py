@@ -10,8 +10,8 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from bbgm.atomic import atomic_path
-from bbgm.paths import project_root
+from bbgm.base.atomic import atomic_path
+from bbgm.base.paths import project_root
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,7 +9,7 @@ Columns of the files (and of the frames returned here):
 - ``column``: class name, ``mean`` over the classes, or the viewpoint difficulty ``easy``, ``medium``, ``hard``, ``all``
   in ``Spair``. The paper prints no mean for Willow.
 - ``value``: per cent. Accuracy; F1 in ``PascalVOCunfiltered``, where the row ``Unmatched (%)`` is "the percentage of
-  unmatched keypoints in the test-set pairs" (two readings of it: :func:`bbgm.metrics.score`).
+  unmatched keypoints in the test-set pairs" (two readings of it: :func:`bbgm.scoring.metrics.score`).
 - ``std``, ``n``: deviation over, and number of, restarts, empty where the paper gives none.
 - ``source``: the paper's table, and from whom the paper quotes the row.
 
@@ -36,8 +36,6 @@ TABLES = (
     "PascalVOCAblation",
 )
 
-#: The paper's Willow columns, in its order, and the data set's folder of each class.
-WILLOW_FOLDERS = {"face": "Face", "motorbike": "Motorbike", "car": "Car", "duck": "Duck", "bottle": "Winebottle"}
 
 KEY = ["table", "method", "setting"]
 

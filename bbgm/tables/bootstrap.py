@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from bbgm.data.split import class_key
+from bbgm.data.images.split import class_key
+from bbgm.runs.counts import OF_SCORES, Measure, PairCounts
 from bbgm.tables.columns import Cells
-from bbgm.tables.counts import OF_SCORES, Measure, PairCounts
 
 RESAMPLES = 10_000
 CHUNK = 500

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bbgm import paths, published
-from bbgm.atomic import write_text
+from bbgm import published
+from bbgm.base import paths
+from bbgm.base.atomic import write_text
+from bbgm.runs.counts import MEASURES
 from bbgm.tables.bootstrap import resampled_scores
 from bbgm.tables.compare import COLUMNS, best_rows, compare_rows
-from bbgm.tables.counts import MEASURES
 from bbgm.tables.lines import Line, make_lines
 from bbgm.tables.notes import make_notes
 from bbgm.tables.render import Table
@@ -40,7 +41,7 @@ def make_table(
     Args:
         table: a key of ``SPECS``.
         budget: name of the folder below ``results_root``.
-        results_root: default :func:`bbgm.paths.results_root`.
+        results_root: default :func:`bbgm.base.paths.results_root`.
         methods, seeds: use only these runs; default all that the table shows.
 
     Raises:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from bbgm.tables.counts import Measure, PairCounts
+from bbgm.runs.counts import Measure, PairCounts
 
 Cells = dict[str, list[np.ndarray]]
 """For each column its cells, each the indices of its units, all of one class."""
@@ -32,7 +32,7 @@ def viewpoint_cells(pairs: PairCounts, columns: Mapping[str, str], summary: str)
     Raises:
         ValueError: the pairs have no difficulties.
     """
-    from bbgm.data.spair import parse_difficulty
+    from bbgm.data.readers.spair import parse_difficulty
 
     labels = set(pairs.difficulty.tolist())
     if "" in labels:

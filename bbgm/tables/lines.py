@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from bbgm import published
-from bbgm.results import RunRecord
+from bbgm.runs.counts import MEASURES, PairCounts, read_counts
+from bbgm.runs.results import RunRecord
 from bbgm.tables.columns import Cells, class_cells, column_scores, viewpoint_cells
-from bbgm.tables.counts import MEASURES, PairCounts, read_counts
 from bbgm.tables.specs import Row, TableSpec
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pandas as pd
 
-from bbgm import paths
-from bbgm.results import RunRecord
+from bbgm.base import paths
+from bbgm.runs.results import RunRecord
 from bbgm.tables.runs import finished_folders, load_in_place, shown_folders
 from bbgm.tables.specs import SPECS
 

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from bbgm.config import RunConfig
-from bbgm.published import WILLOW_FOLDERS
-from bbgm.tables.counts import Which
+from bbgm.config import DATASETS, RunConfig
+from bbgm.runs.counts import Which
 
 PARENTS = ("bbgm_pretrain", "dgmc_pretrain")
 """Experiments that other runs start from; no table shows them."""
@@ -18,7 +17,7 @@ class Row:
 
     Attributes:
         title: of the row; ``{}`` stands for the title of the method.
-        measure: a key of `bbgm.tables.counts.MEASURES`.
+        measure: a key of `bbgm.runs.counts.MEASURES`.
         which: the pairs that are scored. joint: matched jointly (BB-GM-Multi).
         methods: only for these; empty: for all that the table shows.
         setting: what distinguishes rows of one title, formatted with the run's configuration.
@@ -92,16 +91,12 @@ class TableSpec:
         return method in self.methods or (self.extras and method not in named)
 
 
-def _identity(text: str) -> dict[str, str]:
-    return {name: name for name in text.split()}
+def _columns(dataset: str) -> dict[str, str]:
+    """The columns of a data set: for each class the paper's name of it, in the paper's order."""
+    return dict(DATASETS[dataset].table_columns())
 
 
-VOC = _identity(
-    "aeroplane bicycle bird boat bottle bus car cat chair cow diningtable dog horse motorbike person pottedplant sheep "
-    "sofa train tvmonitor"
-)
-SPAIR = {name: name for name in VOC if name not in ("diningtable", "sofa")}
-WILLOW = {folder: column for column, folder in WILLOW_FOLDERS.items()}
+VOC, WILLOW, SPAIR = map(_columns, ("voc", "willow", "spair"))
 
 
 def _without_filter() -> tuple[Row, ...]:

@@ -1,5 +1,5 @@
 # Only the executed notebook is an output. The record beside it (metrics.json, model, checkpoint) belongs to
-# bbgm.train, which resumes or loads it: Snakemake would delete declared outputs before it runs a job again.
+# bbgm.runs.train, which resumes or loads it: Snakemake would delete declared outputs before it runs a job again.
 
 
 rule train_run:

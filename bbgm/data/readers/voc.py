@@ -1,0 +1,226 @@
+"""Pascal VOC 2011 with the keypoints of Bourdev et al. (Berkeley, Feb 2012), in their original formats.
+
+::
+
+    PascalVOC/VOC2011/JPEGImages/2008_002773.jpg                  or below TrainVal/VOCdevkit/, as the tar file unpacks
+    PascalVOC/VOC2011/Annotations/2008_002773.xml                 one <object> for each object of the image
+    PascalVOC/annotations/<class>/2008_002773_8.xml               box and keypoints of its 8th object
+    PascalVOC/voc2011_pairs.npz                                   the split
+
+What the paper does not say follows the authors' code:
+
+1. Objects that VOC flags as difficult, occluded or truncated are left out. A flag that is absent is not set (images of
+   2007 have none for occlusion).
+2. Persons in images after 2008 are left out.
+3. The input is the box ``visible_bounds``, resized to FRAME x FRAME. Keypoints outside of it are dropped, whatever
+   their ``visible`` says; ThinkMatch keeps them (``keep_outside``).
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Literal
+from xml.etree import ElementTree
+
+import numpy as np
+
+from bbgm.data.fetch.sources import find
+from bbgm.data.images.crops import Box, CropCache, image_size
+from bbgm.data.images.drops import Drop, DropReport
+from bbgm.data.images.keypoints import FRAME, SUBSETS, Dataset, KeypointImage, Subset
+from bbgm.data.readers.voc_split import CLASSES, FILE, Split
+
+FOLDER = "PascalVOC"
+DEVKITS = ("VOC2011", "VOCdevkit/VOC2011", "TrainVal/VOCdevkit/VOC2011", "VOC2012", "VOCdevkit/VOC2012")
+FLAGS = ("difficult", "occluded", "truncated")
+TOLERANCE = 1e-5  # px of the input
+WILLOW_CLASSES = ("car", "motorbike")
+
+ExcludeWillow = Literal["none", "images_of_2007", "classes"]
+
+
+def how_to_get(root: Path) -> str:
+    """What a user without the data set does: where it goes, and where it is from."""
+    by_hand = "; ".join(find(name).without_network(root.parent) for name in ("voc", "voc-keypoints", "voc-split"))
+    return (
+        f"Pascal VOC with keypoints is expected in {root} (JPEGImages/ and Annotations/ in {DEVKITS[0]}/ or "
+        f"{DEVKITS[2]}/, annotations/<class>/*.xml, {FILE}): give 'bbgm data download voc voc-keypoints voc-split', or "
+        f"set BBGM_DATA to the folder that has {FOLDER}/. By hand: {by_hand}"
+    )
+
+
+def read_voc(
+    root: Path,
+    split: Split,
+    classes: Sequence[str] = (),
+    exclude_willow: ExcludeWillow = "none",
+    keep_outside: bool = False,
+    crops: CropCache | None = None,
+) -> Dataset:
+    """Read the annotations of all objects of a split, and the headers of their images.
+
+    Args:
+        root: the folder ``PascalVOC``.
+        split: of `bbgm.data.readers.voc_split.read_split`; objects keep its order.
+        classes: to read, in this order; empty: all of the split.
+        exclude_willow: for training that goes on with Willow ObjectClass, whose cars and motorbikes are partly VOC's:
+            leave the 2007 images of the two classes out of the training part ("images_of_2007", authors' code), or
+            leave out both classes ("classes", as the paper says).
+        keep_outside: keep keypoints outside the box.
+        crops: where decoded images are kept; None: nowhere.
+
+    Raises:
+        FileNotFoundError: a folder, or a file that the split names, is missing.
+        ValueError: an unknown class, or a broken file. Each error names the file and the remedy.
+    """
+    known = [cls for cls in CLASSES if cls in split["train"]]
+    for cls in classes:
+        if cls not in known:
+            raise ValueError(f"class {cls!r} is not one of {known} (data.classes)")
+    devkit, keypoints = _folders(root)
+    wanted = list(classes or known)
+    if exclude_willow == "classes":
+        wanted = [cls for cls in wanted if cls not in WILLOW_CLASSES]
+    objects: list[tuple[Subset, str, str]] = [
+        (subset, cls, name) for subset in SUBSETS for cls in wanted for name in split[subset].get(cls, ())
+    ]
+    _check_files(root, objects, devkit, keypoints)
+    parts: dict[Subset, dict[str, list[KeypointImage]]] = {part: {cls: [] for cls in wanted} for part in SUBSETS}
+    flags: dict[str, list[str | None]] = {}
+    drops = []
+    for subset, cls, name in objects:
+        reason = _left_out(subset, cls, name, exclude_willow) or _flagged(devkit, name, flags)
+        if reason is None:
+            image = _read_object(devkit, keypoints, cls, name, keep_outside, crops)
+            if len(image.names):
+                parts[subset][cls].append(image)
+                continue
+            reason = "without a keypoint in the box"
+        drops.append(Drop(subset, cls, f"{cls}/{name}", reason))
+    train, test = ({cls: tuple(members) for cls, members in parts[part].items()} for part in SUBSETS)
+    return Dataset("voc", train, test, dropped=DropReport(tuple(drops)))
+
+
+def _folders(root: Path) -> tuple[Path, Path]:
+    """The folder of JPEGImages/ and Annotations/, and that of the keypoints."""
+    devkit = next((root / name for name in DEVKITS if (root / name / "JPEGImages").is_dir()), None)
+    if devkit is None or not (devkit / "Annotations").is_dir():
+        raise FileNotFoundError(f"no folders JPEGImages/ and Annotations/ in {root / DEVKITS[0]}. {how_to_get(root)}")
+    if not (root / "annotations").is_dir():
+        raise FileNotFoundError(f"no folder {root / 'annotations'} with the keypoints. {how_to_get(root)}")
+    return devkit, root / "annotations"
+
+
+def _image_of(name: str) -> str:
+    """2008_002773 of the object 2008_002773_8."""
+    return name.rsplit("_", 1)[0]
+
+
+def _check_files(root: Path, objects: Sequence[tuple[Subset, str, str]], devkit: Path, keypoints: Path) -> None:
+    """All files that the split names are there, also of objects that are left out."""
+    images = [_image_of(name) for _, _, name in objects]
+    paths = {
+        **{devkit / "JPEGImages" / f"{image}.jpg": None for image in images},
+        **{devkit / "Annotations" / f"{image}.xml": None for image in images},
+        **{keypoints / cls / f"{name}.xml": None for _, cls, name in objects},
+    }
+    there = {file for folder in {path.parent for path in paths} if folder.is_dir() for file in folder.iterdir()}
+    if absent := [path for path in paths if path not in there]:
+        raise FileNotFoundError(
+            f"{absent[0]} is missing ({len(absent)} of {len(paths)} files that the split names are): every file is "
+            f"needed, or the split changes. {how_to_get(root)}"
+        )
+
+
+def _left_out(subset: Subset, cls: str, name: str, exclude_willow: ExcludeWillow) -> str | None:
+    """Why an object is not used, by its name; None if it is."""
+    year = int(name[:4])
+    if cls == "person" and year > 2008:
+        return "person after 2008"
+    if exclude_willow == "images_of_2007" and subset == "train" and cls in WILLOW_CLASSES and year == 2007:
+        return "of 2007, as in Willow"
+    return None
+
+
+def _flagged(devkit: Path, name: str, known: dict[str, list[str | None]]) -> str | None:
+    """The flag for which an object is not used; None if it is."""
+    image, number = _image_of(name), int(name.rsplit("_", 1)[1])
+    path = devkit / "Annotations" / f"{image}.xml"
+    if image not in known:
+        known[image] = [
+            next((flag for flag in FLAGS if (found.findtext(flag) or "0").strip() == "1"), None)
+            for found in _parse(path).findall("object")
+        ]
+    if not 1 <= number <= len(known[image]):
+        raise ValueError(
+            f"{path} has {len(known[image])} objects, the split names the object {number} of it: "
+            "it is of another release of VOC; take that of 2011"
+        )
+    return known[image][number - 1]
+
+
+def _read_object(
+    devkit: Path, keypoints: Path, cls: str, name: str, keep_outside: bool, crops: CropCache | None
+) -> KeypointImage:
+    annotation = keypoints / cls / f"{name}.xml"
+    box, names, points = read_keypoints(annotation)
+    path = devkit / "JPEGImages" / f"{_image_of(name)}.jpg"
+    size = image_size(path)
+    if min(box) < 0 or box[2] > size[0] or box[3] > size[1]:
+        raise ValueError(
+            f"{annotation}: visible_bounds {box} (left, top, right, bottom) is not within {path.name} of "
+            f"{size[0]} x {size[1]} px: the annotation belongs to another image or another resolution"
+        )
+    corner, extent = np.array(box[:2]), np.array(box[2:]) - np.array(box[:2])
+    xy = (points - corner) * (FRAME / extent)
+    if not keep_outside:
+        inside = ((xy >= -TOLERANCE) & (xy <= FRAME + TOLERANCE)).all(axis=1)
+        names, xy = tuple(np.array(names, dtype=object)[inside]), xy[inside]
+    return KeypointImage(f"{cls}/{name}", cls, path, size, names, xy, box, crops)
+
+
+def read_keypoints(path: Path) -> tuple[Box, tuple[str, ...], np.ndarray]:
+    """One annotation of keypoints.
+
+    Returns:
+        ``visible_bounds`` as (left, top, right, bottom), and names (K,) and positions (K, 2) of the keypoints, all in
+        px of the original image.
+
+    Raises:
+        ValueError: no XML, no bounds, no area, a number that is none, or two keypoints of one name.
+    """
+    root = _parse(path)
+    bounds = root.find("visible_bounds")
+    if bounds is None:
+        raise ValueError(f"{path} has no visible_bounds: it is no annotation of keypoints, or damaged; copy it again")
+    left, top, width, height = _numbers(path, bounds, ("xmin", "ymin", "width", "height"))
+    if width <= 0 or height <= 0:
+        raise ValueError(f"{path}: visible_bounds are {width} x {height} px, which has no area: correct it")
+    found = list(root.iterfind("keypoints/keypoint"))
+    names = tuple(point.get("name", "") for point in found)
+    for name in names:
+        if not name or names.count(name) > 1:
+            raise ValueError(
+                f"{path} has {names.count(name)} keypoints named {name!r}: names must be unique; correct it"
+            )
+    points = [tuple(_numbers(path, point, ("x", "y"))) for point in found]
+    return (left, top, left + width, top + height), names, np.array(points, dtype=np.float64).reshape(-1, 2)
+
+
+def _numbers(path: Path, element: ElementTree.Element, attributes: Sequence[str]) -> Iterator[float]:
+    for attribute in attributes:
+        text = element.get(attribute)
+        try:
+            value = float(text or "")
+        except ValueError:
+            value = np.nan
+        if not np.isfinite(value):
+            what = f"{element.tag} {element.get('name', '')}".strip()
+            raise ValueError(f"{path}: {attribute} of {what} is {text!r}, must be a finite number: correct it")
+        yield value
+
+
+def _parse(path: Path) -> ElementTree.Element:
+    try:
+        return ElementTree.parse(path).getroot()
+    except (ElementTree.ParseError, UnicodeDecodeError, LookupError, ValueError) as error:
+        raise ValueError(f"{path} is no XML file ({error}): it is damaged, copy it again") from error

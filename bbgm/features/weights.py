@@ -1,0 +1,131 @@
+"""Pretrained weights of a backbone: found, read, and checked tensor by tensor."""
+
+import hashlib
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+from torchvision.models import WeightsEnum
+
+from bbgm.base.paths import weights_root
+
+PACKAGED = Path(__file__).parent / "pretrained"
+"""The folder of the weights "demo"."""
+
+
+def load_weights(backbone: nn.Module, name: str, weights: str) -> None:
+    """Copy pretrained weights into a backbone.
+
+    Args:
+        backbone: its parameters and buffers are overwritten. Its ``imagenet`` are torchvision's weights for it.
+        name: of the backbone.
+        weights: "imagenet"; "demo", the stand-in for it that comes with this package (see `bbgm.features.pretrain`);
+            or the name of a .safetensors file below ``BBGM_WEIGHTS``.
+
+    Raises:
+        FileNotFoundError: no such file, or it cannot be downloaded.
+        ValueError: the file is broken, or a tensor is missing, unknown or of another shape.
+    """
+    if weights == "imagenet":
+        path = imagenet_file(name, getattr(backbone, "imagenet", None))
+    else:
+        path = demo_file(name) if weights == "demo" else weights_root() / weights
+    found = _read(path)
+    expected = backbone.state_dict()
+    # Classifier layers are none of the backbone's business; the counters of batch norm are not in every file.
+    found = {key: value for key, value in found.items() if key in expected or key.startswith("features.")}
+    missing = [key for key in expected if key not in found and not key.endswith("num_batches_tracked")]
+    unknown = [key for key in found if key not in expected]
+    if missing or unknown:
+        raise ValueError(
+            f"weights {path} do not fit backbone {name}: "
+            + "; ".join(f"{what} {_some(keys)}" for what, keys in (("without", missing), ("unknown", unknown)) if keys)
+            + f". Name another file in network.weights, or another backbone than {name}"
+        )
+    for key, value in found.items():
+        if value.shape != expected[key].shape:
+            raise ValueError(
+                f"weights {path} do not fit backbone {name}: tensor {key} has shape {tuple(value.shape)}, "
+                f"not {tuple(expected[key].shape)}"
+            )
+    backbone.load_state_dict(found, strict=False)
+
+
+def imagenet_file(name: str, known: WeightsEnum | None) -> Path:
+    """Path of torchvision's ImageNet weights: below ``BBGM_WEIGHTS``, in torch's cache, or downloaded into that.
+
+    Raises:
+        FileNotFoundError: it is in neither place and the download fails.
+        ValueError: torchvision has no weights for this backbone.
+    """
+    if known is None:
+        raise ValueError(f"torchvision has no ImageNet weights for backbone {name!r}: set network.weights to 'random'")
+    url = str(known.url)
+    file = url.rsplit("/", 1)[1]
+    own: Path = weights_root() / file
+    cached = Path(str(torch.hub.get_dir())) / "checkpoints" / file
+    for path in (own, cached):
+        if path.is_file():
+            return path
+    try:
+        known.get_state_dict(progress=False, check_hash=True)
+    except (OSError, RuntimeError) as error:
+        raise FileNotFoundError(
+            f"no ImageNet weights for {name}: {file} (about 530 MB) is neither in {own.parent} nor in {cached.parent}, "
+            f"and downloading it from {url} failed ({error}). Give 'bbgm data download {name}', which goes on where a "
+            "broken download ended, or put the file into one of these folders, or set "
+            "BBGM_WEIGHTS to the folder that has it, or name a .safetensors file of that folder in network.weights"
+        ) from error
+    return cached
+
+
+def demo_file(name: str) -> Path:
+    """Path of the weights in this package that were trained on rendered photographs.
+
+    Raises:
+        ValueError: there are none for this backbone.
+    """
+    path = PACKAGED / f"{name}.safetensors"
+    if not path.is_file():
+        known = sorted(file.stem for file in PACKAGED.glob("*.safetensors"))
+        raise ValueError(f"no weights 'demo' for backbone {name!r} (only for {known}): use 'imagenet' or 'random'")
+    return path
+
+
+def fingerprint(module: nn.Module) -> str:
+    """SHA-256 of all parameters and buffers of a module, names included, as hex digits."""
+    digest = hashlib.sha256()
+    for key, value in module.state_dict().items():
+        digest.update(f"{key} {tuple(value.shape)} {value.dtype}\n".encode())
+        digest.update(value.detach().cpu().contiguous().numpy())
+    return digest.hexdigest()
+
+
+def _read(path: Path) -> dict[str, Tensor]:
+    if not path.is_file():
+        here = sorted(file.name for file in path.parent.glob("*.safetensors"))
+        raise FileNotFoundError(
+            f"no weights file {path} (found there: {here or 'no .safetensors file'}): set BBGM_WEIGHTS to the folder "
+            "that has it, or set network.weights to 'imagenet' or 'random'"
+        )
+    try:
+        tensors: dict[str, Tensor]
+        if path.suffix == ".safetensors":
+            tensors = load_file(path)
+        else:
+            tensors = torch.load(path, map_location="cpu", weights_only=True)
+        broken = [name for name, value in tensors.items() if not torch.isfinite(value).all()]
+    except Exception as error:  # torch.load raises about ten different types for broken files
+        reason = str(error).partition("\n")[0]
+        raise ValueError(
+            f"weights file {path} cannot be read ({reason}): it is truncated or of another kind, copy it again"
+        ) from error
+    if broken:
+        raise ValueError(f"weights file {path}: tensor {_some(broken)} is not finite; copy the file again")
+    return tensors
+
+
+def _some(keys: list[str]) -> str:
+    shown = ", ".join(keys[:3])
+    return shown if len(keys) <= 3 else f"{shown} and {len(keys) - 3} more"

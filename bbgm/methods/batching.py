@@ -1,0 +1,90 @@
+"""Pairs that share graphs, in batches: what belongs to a graph once, and pairs of different sizes filled up."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from bbgm.data.images.keypoints import KeypointImage
+from bbgm.graphs.delaunay import Graph, delaunay_graph
+
+Key = tuple[str, bytes]
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One image of a pair.
+
+    Attributes:
+        image: the image.
+        kept: (n,) its kept keypoints, in the order of the image's list.
+        rank: (n,) for each keypoint in the pair's own order its index in ``kept``.
+    """
+
+    image: KeypointImage
+    kept: np.ndarray
+    rank: np.ndarray
+
+    @classmethod
+    def make(cls, image: KeypointImage, kept: np.ndarray) -> "Side":
+        """The side of a pair that keeps these keypoints in this order."""
+        ordered = np.sort(kept)
+        return cls(image, ordered, np.searchsorted(ordered, kept))
+
+    @property
+    def key(self) -> Key:
+        """Equal for equal graphs, however a pair shuffles them."""
+        return self.image.image_id, self.kept.tobytes()
+
+    def graph(self) -> Graph:
+        """Delaunay graph of the kept keypoints, in the order of the image's list."""
+        return delaunay_graph(self.image.xy[self.kept])
+
+    def shuffled(self, graph: Graph) -> Graph:
+        """That graph with its nodes in the pair's order; the edges stay in theirs."""
+        place = np.argsort(self.rank)
+        return Graph(graph.xy[self.rank], place[graph.edge_index])
+
+
+@dataclass(frozen=True, eq=False)
+class NodeRows:
+    """What is computed of distinct graphs, for all the pairs that they are in.
+
+    Attributes:
+        rows: (N, C), one row a node, one graph after another.
+        first: by graph its first row. graphs: the graph itself.
+    """
+
+    rows: Tensor
+    first: dict[Key, int]
+    graphs: dict[Key, Graph]
+
+    def gather(self, sides: Sequence[Side]) -> Tensor:
+        """Rows of the keypoints of P sides in their pairs' orders, filled up with zeros: (P, longest, C)."""
+        return gather_rows(self.rows, [self.first[side.key] + side.rank for side in sides])
+
+    def shuffled(self, sides: Sequence[Side]) -> list[Graph]:
+        """Their graphs, with the nodes in their pairs' orders."""
+        return [side.shuffled(self.graphs[side.key]) for side in sides]
+
+
+def gather_rows(rows: Tensor, index: list[np.ndarray]) -> Tensor:
+    """Rows (N, C) of P lists, filled up with zeros: (P, longest, C)."""
+    padded = np.full((len(index), max(map(len, index))), len(rows))
+    for line, entries in zip(padded, index, strict=True):
+        line[: len(entries)] = entries
+    filled = F.pad(rows, (0, 0, 0, 1))
+    return filled.index_select(0, torch.from_numpy(padded.ravel()).to(rows.device)).view(*padded.shape, rows.shape[1])
+
+
+def incidence_matrices(graphs: list[Graph]) -> Tensor:
+    """Matrices (P, E, n) float64, +1 at an edge's source and -1 at its target, filled up with zeros."""
+    matrices = np.zeros((len(graphs), max(g.edge_index.shape[1] for g in graphs), max(len(g.xy) for g in graphs)))
+    for matrix, graph in zip(matrices, graphs, strict=True):
+        edges = np.arange(graph.edge_index.shape[1])
+        matrix[edges, graph.edge_index[0]] = 1
+        matrix[edges, graph.edge_index[1]] = -1
+    return torch.from_numpy(matrices)

@@ -1,0 +1,165 @@
+"""BB-GM (paper Sec. 3.5): visual features, geometric refinement, and the combinatorial instance that the solver gets.
+
+    images -> backbone -> features at keypoints, global vector -> SplineCNN -> affinities -> costs c^v, c^e -> solver
+
+An instance's edges come from the Delaunay triangulation of the kept keypoints, in the order of the image's list. So a
+graph does not depend on how a pair shuffles its keypoints, and each is refined once for all the pairs that it is in.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from bbgm.config import AFFINITIES, LAYERS
+from bbgm.data.images.keypoints import FRAME
+from bbgm.data.sampling.pairs import KeypointPair
+from bbgm.graphs.delaunay import Graph, pseudo_coordinates
+from bbgm.matching.joint_solvers import TimedJointSolver, make_joint_solver
+from bbgm.matching.solvers import Instance, TimedSolver, make_solver
+from bbgm.methods.base import PAIRS, VisualMatcher, seeded
+from bbgm.methods.batching import incidence_matrices
+from bbgm.methods.bbgm.affinity import Affinity, global_features
+from bbgm.methods.bbgm.settings import BBGMRun
+from bbgm.methods.losses import add_margin
+from bbgm.methods.spline import SplineConv, SplinePlan
+
+
+@dataclass(frozen=True, eq=False)
+class PairCosts:
+    """The combinatorial instance of a pair, in the order of its kept keypoints; costs are minimised.
+
+    Attributes:
+        unary: c^v, (n1, n2).
+        quadratic: c^e, (E1, E2).
+        graph1, graph2: nodes and directed edges. Without quadratic costs there are no edges.
+    """
+
+    unary: Tensor
+    quadratic: Tensor
+    graph1: Graph
+    graph2: Graph
+
+    def instance(self) -> Instance:
+        """The same for a solver, in float64."""
+        unary, quadratic = (part.detach().cpu().double().numpy() for part in (self.unary, self.quadratic))
+        return Instance(unary, quadratic, self.graph1.edges, self.graph2.edges)
+
+
+class SplineCNN(nn.Module):
+    """Geometric refinement: x + weight * SplineConv(ReLU(SplineConv(x))), maxima over the neighbours, C -> C -> C."""
+
+    def __init__(self, channels: int, weight: float) -> None:
+        super().__init__()
+        self.weight = weight
+        self.first, self.second = SplineConv(channels, channels), SplineConv(channels, channels)
+
+    def forward(self, x: Tensor, graphs: Sequence[Graph]) -> Tensor:
+        """Refine the features (N, C) of the nodes of several graphs, one graph after another."""
+        starts = np.cumsum([0] + [len(graph.xy) for graph in graphs])
+        edge_index = np.concatenate([g.edge_index + start for g, start in zip(graphs, starts, strict=False)], axis=1)
+        pseudo = np.concatenate([pseudo_coordinates(graph, FRAME) for graph in graphs])
+        ends, coordinates = torch.from_numpy(edge_index), torch.from_numpy(pseudo)
+        plan = SplinePlan.make(len(x), ends, coordinates, self.first.kernel_size).to(x)
+        hidden = F.relu(self.first.apply_plan(x, plan))
+        return x + self.weight * self.second.apply_plan(hidden, plan)
+
+
+class BBGM(VisualMatcher):
+    """The paper's network, with its ablations: fixed affinity, unary costs only, frozen backbone, Sinkhorn.
+
+    Args:
+        config: of the run; `seed` decides the initial parameters, torch's global generator is left as it was.
+    """
+
+    def __init__(self, config: BBGMRun) -> None:
+        network, self._settings = config.network, config.solver
+        with seeded(config.seed):
+            super().__init__(network)
+            channels, global_channels = self.backbone.node_channels, 2 * self.backbone.global_channels
+            affinity: Callable[[int, int], Affinity] = AFFINITIES[network.affinity]
+            self.refinement = SplineCNN(channels, network.refine_weight) if network.refine else None
+            self.vertex_affinity = affinity(channels, global_channels)
+            self.edge_affinity = affinity(channels, global_channels) if network.quadratic else None
+        self.solver = make_solver(config.solver.method, full=config.solver.full)
+
+    @property
+    def solver_seconds(self) -> float:
+        """Time spent in the solver so far, forward and backward, s."""
+        return self.solver.seconds
+
+    def costs(self, pairs: Sequence[KeypointPair]) -> list[PairCosts]:
+        """The instances of pairs, without margin; differentiable."""
+        result = []
+        for unary, quadratic, graphs in self._batches(pairs):
+            for u, q, (graph1, graph2) in zip(unary, quadratic, graphs, strict=True):
+                sizes = len(graph1.xy), len(graph2.xy), graph1.edge_index.shape[1], graph2.edge_index.shape[1]
+                result.append(PairCosts(u[: sizes[0], : sizes[1]], q[: sizes[2], : sizes[3]], graph1, graph2))
+        return result
+
+    def loss(self, pairs: Sequence[KeypointPair]) -> Tensor:
+        """Distance of the matchings, with the cost margin, to the true ones, averaged over the batch."""
+        costs = self.costs(pairs)
+        truth = [torch.from_numpy(pair.truth_matrix).to(costs[0].unary.device) for pair in pairs]
+        unary = [add_margin(cost.unary, true, self._settings.margin) for cost, true in zip(costs, truth, strict=True)]
+        loss, self.batch_accuracy = LAYERS[self._settings.layer](unary, costs, truth, self._settings, self.solver)
+        return cast(Tensor, loss)
+
+    def predict(self, pairs: Sequence[KeypointPair]) -> list[np.ndarray]:
+        """See `Matcher.predict`. Put the network into evaluation mode before."""
+        return [assignment for part in self._instances(pairs) for assignment in self.solver(part)]
+
+    def instances(self, pairs: Sequence[KeypointPair]) -> list[Instance]:
+        """See `Matcher.instances`. Put the network into evaluation mode before."""
+        return [instance for part in self._instances(pairs) for instance in part]
+
+    def set_solvers(self) -> tuple[TimedSolver, TimedJointSolver]:
+        """See `Matcher.set_solvers`."""
+        # Effort beyond "fast" goes into the bound, which nobody reads here.
+        return make_solver(self._settings.method), make_joint_solver(self._settings.multi, effort="fast")
+
+    def _batches(self, pairs: Sequence[KeypointPair]) -> Iterator[tuple[Tensor, Tensor, list[tuple[Graph, Graph]]]]:
+        """Costs of some hundred pairs at a time, filled up to the largest: (P, n1, n2), (P, E1, E2), and the graphs."""
+        if not pairs:
+            return
+        sides, features = self.sides_of(pairs)
+        refined = self.node_rows(sides, features, self._refine, next(self.vertex_affinity.parameters()))
+        for start in range(0, len(sides), PAIRS):
+            chunk = sides[start : start + PAIRS]
+            (x, g1, graphs1), (y, g2, graphs2) = (
+                (
+                    refined.gather(part),
+                    torch.stack([features[side.image.image_id][1] for side in part]).to(refined.rows),
+                    refined.shuffled(part),
+                )
+                for part in zip(*chunk, strict=True)
+            )
+            g = global_features(g1, g2)
+            unary = -self.vertex_affinity(x, y, g)
+            if self.edge_affinity is None:
+                graphs1, graphs2 = (
+                    [Graph(one.xy, one.edge_index[:, :0]) for one in part] for part in (graphs1, graphs2)
+                )
+                quadratic = unary.new_zeros(len(chunk), 0, 0)
+            else:
+                incidence = (incidence_matrices(part).to(x) for part in (graphs1, graphs2))
+                # Half, because each undirected edge is there in both directions and is paid twice.
+                quadratic = -0.5 * self.edge_affinity(x, y, g, *incidence)
+            yield unary, quadratic, list(zip(graphs1, graphs2, strict=True))
+
+    @torch.no_grad()
+    def _instances(self, pairs: Sequence[KeypointPair]) -> Iterator[list[Instance]]:
+        """The instances of some hundred pairs at a time, without gradients."""
+        for unary, quadratic, graphs in self._batches(pairs):
+            u, q = unary.cpu().numpy(), quadratic.cpu().numpy()
+            yield [
+                Instance(u[b, : len(g1.xy), : len(g2.xy)], q[b, : len(g1.edges), : len(g2.edges)], g1.edges, g2.edges)
+                for b, (g1, g2) in enumerate(graphs)
+            ]
+
+    def _refine(self, x: Tensor, graphs: Sequence[Graph]) -> Tensor:
+        return x if self.refinement is None else self.refinement(x, graphs)

@@ -1,0 +1,125 @@
+"""One pair's way through the network, kept step by step: all that lies between two pictures and their costs (Sec. 3.5).
+
+`BBGM.costs` computes the same for many pairs at once and keeps only the end of it.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bbgm.base.reproducible import reproducible
+from bbgm.data.images.keypoints import FRAME, KeypointImage
+from bbgm.data.sampling.pairs import KeypointPair
+from bbgm.features.backbone import keypoint_features, normalise
+from bbgm.graphs.delaunay import Graph, pseudo_coordinates
+from bbgm.methods.batching import Side, incidence_matrices
+from bbgm.methods.bbgm.affinity import global_features
+from bbgm.methods.bbgm.network import BBGM, PairCosts
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class ImageSteps:
+    """What is computed of one image, with its n kept keypoints in the pair's order.
+
+    Attributes:
+        maps: relu4_2 and relu5_1, (C1, h1, w1) and (C2, h2, w2).
+        pooled: the image's global vector, (Cg,).
+        visual: features at the keypoints, (n, C), C = C1 + C2.
+        graph: Delaunay graph with E directed edges.
+        pseudo: relative coordinates of its edges, (E, 2) in [0, 1].
+        refined: the features after SplineCNN, (n, C).
+    """
+
+    maps: list[Tensor]
+    pooled: Tensor
+    visual: Tensor
+    graph: Graph
+    pseudo: np.ndarray
+    refined: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class PairSteps:
+    """What is computed of a pair.
+
+    Attributes:
+        pair: the pair. source, target: of its images.
+        g: both global vectors, joined and normalised, (2 Cg,).
+        a_vertex, a_edge: the coefficients of the two affinities, (C,).
+        costs: the instance.
+    """
+
+    pair: KeypointPair
+    source: ImageSteps
+    target: ImageSteps
+    g: Tensor
+    a_vertex: Tensor
+    a_edge: Tensor
+    costs: PairCosts
+
+    def shapes(self) -> "pd.DataFrame":
+        """One row a step, in the order of computation: the paper's letter and the size, of the source where of one."""
+        import pandas as pd
+
+        one = self.source
+        rows = [
+            ("image", "", (FRAME, FRAME, 3)),
+            ("map relu4_2", "", one.maps[0].shape),
+            ("map relu5_1", "", one.maps[1].shape),
+            ("visual features at n keypoints", "", one.visual.shape),
+            ("graph: E directed edges", "", one.graph.edges.shape),
+            ("relative coordinates of the edges", "", one.pseudo.shape),
+            ("features after SplineCNN", "fᵛ", one.refined.shape),
+            ("global vector of an image", "", one.pooled.shape),
+            ("both global vectors", "g", self.g.shape),
+            ("coefficients, of vertices and of edges", "a", self.a_vertex.shape),
+            ("vertex costs, n1 x n2", "cᵛ", self.costs.unary.shape),
+            ("edge costs, E1 x E2", "cᵉ", self.costs.quadratic.shape),
+        ]
+        sizes = [" x ".join(map(str, shape)) for _, _, shape in rows]
+        frame = pd.DataFrame({"step": [row[0] for row in rows], "letter": [row[1] for row in rows], "size": sizes})
+        return frame.set_index("step")
+
+
+@torch.no_grad()
+def follow_pair(network: BBGM, pair: KeypointPair) -> PairSteps:
+    """Compute a pair's costs, and keep every step. The numbers are those of ``network.costs([pair])``, up to rounding.
+
+    One thread computes them, since float sums depend on how many do, and a figure should not.
+
+    Raises:
+        ValueError: the network is in training mode, where batch norm depends on the other images of a batch; or it is
+            an ablation that leaves steps out.
+    """
+    if network.training:
+        raise ValueError("the network is in training mode: call network.eval() first")
+    if network.refinement is None or network.edge_affinity is None:
+        raise ValueError("the network has no SplineCNN or no edge costs: follow a pair through the whole BB-GM")
+    with reproducible(threads=1):
+        source, target = _follow(network, pair.source, pair.kept1), _follow(network, pair.target, pair.kept2)
+        g = global_features(source.pooled[None], target.pooled[None])
+        x, y = source.refined[None], target.refined[None]
+        incidence = [incidence_matrices([side.graph]).to(x) for side in (source, target)]
+        unary = -network.vertex_affinity(x, y, g)[0]
+        quadratic = -0.5 * network.edge_affinity(x, y, g, *incidence)[0]
+        a_vertex, a_edge = (one.coefficients(g)[0] for one in (network.vertex_affinity, network.edge_affinity))
+        costs = PairCosts(unary, quadratic, source.graph, target.graph)
+    return PairSteps(pair, source, target, g[0], a_vertex, a_edge, costs)
+
+
+def _follow(network: BBGM, image: KeypointImage, kept: np.ndarray) -> ImageSteps:
+    like = next(network.vertex_affinity.parameters())
+    maps, pooled = network.backbone(normalise(torch.from_numpy(image.crop())[None].to(like.device)))
+    xy = torch.from_numpy(image.xy[kept]).to(like)
+    visual = keypoint_features(maps, torch.zeros(len(kept), dtype=torch.long, device=like.device), xy, FRAME)
+    side = Side.make(image, kept)
+    graph = side.shuffled(side.graph())
+    assert network.refinement is not None
+    refined = network.refinement(visual, [graph])
+    return ImageSteps([one[0] for one in maps], pooled[0], visual, graph, pseudo_coordinates(graph, FRAME), refined)

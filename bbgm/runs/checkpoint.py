@@ -1,0 +1,149 @@
+"""Checkpoints: one at the end of each epoch, from which a killed run goes on.
+
+A checkpoint is three files: ``<epoch>.safetensors`` (parameters and buffers), ``<epoch>.optimiser.pt`` and, written
+last, ``<epoch>.json`` (configuration hash, SHA-256 of the other two, learning curve). One that is incomplete, altered
+or of another configuration is passed over for the one before it; the last two are kept. No random state is stored:
+every random number of a run is derived from its seed and the number of the epoch and iteration.
+"""
+
+import hashlib
+import io
+import json
+import logging
+import pickle
+import shutil
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+import torch
+from torch import nn
+
+from bbgm.base.atomic import atomic_write, write_json
+
+KEEP = 2
+History = list[dict[str, Any]]
+log = logging.getLogger(__name__)
+
+
+def _write(path: Path, content: bytes | memoryview) -> str:
+    with atomic_write(path) as file:
+        file.write(content)
+    return hashlib.sha256(content).hexdigest()
+
+
+def _read(path: Path, sha256: str) -> bytes:
+    content = path.read_bytes()
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise ValueError(f"{path.name} is truncated or altered")
+    return content
+
+
+def write_model(path: Path, model: nn.Module) -> str:
+    """Write parameters and buffers as safetensors, atomically; returns the SHA-256 of the file."""
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
+    return _write(path, safetensors.torch.save(tensors))
+
+
+def write_optimiser(path: Path, optimiser: torch.optim.Optimizer) -> str:
+    """Write the state of an optimiser, atomically; returns the SHA-256 of the file."""
+    # By way of the memory: torch.save reports a full disk as a RuntimeError that does not say so.
+    state = io.BytesIO()
+    torch.save(optimiser.state_dict(), state)
+    return _write(path, state.getbuffer())
+
+
+def read_model(path: Path, model: nn.Module) -> None:
+    """Fill a model from a file of :func:`write_model`.
+
+    Raises:
+        ValueError: the file is no safetensors file, or its names or shapes differ from the model's.
+    """
+    try:
+        model.load_state_dict(safetensors.torch.load_file(path))
+    except (safetensors.SafetensorError, RuntimeError) as error:
+        raise ValueError(
+            f"{path} does not fit the network of this configuration ({error}): delete it and run 'bbgm train' again"
+        ) from error
+
+
+def read_optimiser(path: Path, optimiser: torch.optim.Optimizer) -> None:
+    """Fill an optimiser, its learning rates too, from a file of :func:`write_optimiser`; only tensors are unpickled.
+
+    Raises:
+        ValueError: the file is broken, or belongs to other parameters.
+    """
+    try:
+        optimiser.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
+        shapes_fit = all(
+            value.shape == parameter.shape
+            for parameter, state in optimiser.state.items()
+            for name, value in state.items()
+            if name != "step"
+        )
+    except (RuntimeError, ValueError, EOFError, KeyError, pickle.UnpicklingError) as error:
+        raise ValueError(
+            f"{path} is no state of this optimiser ({error}): delete it and run 'bbgm train' again"
+        ) from error
+    if not shapes_fit:
+        raise ValueError(f"{path} is the state of other parameters: delete it and run 'bbgm train' again")
+
+
+class Checkpoints:
+    """The checkpoints of one run, in ``folder``, which belongs to them alone."""
+
+    def __init__(self, folder: Path, config_hash: str) -> None:
+        self.folder = folder
+        self.config_hash = config_hash
+
+    def save(self, epoch: int, model: nn.Module, optimiser: torch.optim.Optimizer, history: History) -> None:
+        """Write the state after ``epoch`` epochs.
+
+        Raises:
+            WriteError: e.g. the disk is full; earlier checkpoints are kept.
+        """
+        stem = self.folder / f"{epoch:04d}"
+        try:
+            content = {
+                "epoch": epoch,
+                "config_hash": self.config_hash,
+                "model": write_model(stem.with_suffix(".safetensors"), model),
+                "optimiser": write_optimiser(stem.with_suffix(".optimiser.pt"), optimiser),
+                "history": history,
+            }
+            write_json(stem.with_suffix(".json"), content)
+        except OSError:
+            self._delete(stem.name)
+            raise
+        for old in sorted(self.folder.glob("*.json"))[:-KEEP]:
+            self._delete(old.stem)
+
+    def restore(self, model: nn.Module, optimiser: torch.optim.Optimizer) -> tuple[int, History]:
+        """Fill model and optimiser from the newest good checkpoint.
+
+        Returns:
+            The number of epochs done (0 if there is no good checkpoint) and the learning curve so far.
+        """
+        for record in sorted(self.folder.glob("*.json"), reverse=True):
+            try:
+                content = json.loads(record.read_text())
+                if content["config_hash"] != self.config_hash:
+                    raise ValueError(f"it is of configuration {content['config_hash']}, not {self.config_hash}")
+                parameters = safetensors.torch.load(_read(record.with_suffix(".safetensors"), content["model"]))
+                state = io.BytesIO(_read(record.with_suffix(".optimiser.pt"), content["optimiser"]))
+                epoch, history = int(content["epoch"]), list(content["history"])
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                log.warning("checkpoint %s cannot be used (%s): going back to the one before it", record, error)
+                continue
+            model.load_state_dict(parameters)
+            optimiser.load_state_dict(torch.load(state, map_location="cpu", weights_only=True))
+            return epoch, history
+        return 0, []
+
+    def _delete(self, stem: str) -> None:
+        for file in self.folder.glob(f"{stem}.*"):
+            file.unlink()
+
+    def clear(self) -> None:
+        """Delete them all."""
+        shutil.rmtree(self.folder, ignore_errors=True)

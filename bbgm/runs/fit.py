@@ -1,0 +1,93 @@
+"""The training loop: Adam with a step schedule (paper Sec. 4), a checkpoint after each epoch."""
+
+import logging
+import time
+
+import numpy as np
+import torch
+
+from bbgm.base.progress import progress
+from bbgm.config import OptimiserConfig, RunConfig
+from bbgm.data.images.keypoints import Dataset
+from bbgm.data.sampling.pairs import sample_training_batch
+from bbgm.methods.base import Matcher
+from bbgm.runs.checkpoint import Checkpoints, History, read_model, read_optimiser
+from bbgm.runs.results import OPTIMISER, RunRecord
+
+log = logging.getLogger(__name__)
+
+
+def learning_rate_factor(epoch: int, optimiser: OptimiserConfig) -> float:
+    """Factor on all learning rates in an epoch (counted from 0): ``decay`` for each milestone that is reached."""
+    return float(optimiser.decay ** sum(milestone <= epoch for milestone in optimiser.milestones))
+
+
+def make_optimiser(matcher: Matcher, config: RunConfig, parent: RunRecord | None = None) -> torch.optim.Adam:
+    """Adam on the groups of a network; with a parent, the network gets its parameters and Adam its state.
+
+    As in the authors' code the parent's last learning rates come with its state, in place of ``learning_rate``.
+
+    Raises:
+        ValueError: the parent's files do not fit the network.
+    """
+    settings = config.optimiser
+    groups = matcher.parameter_groups(settings.learning_rate, settings.backbone_factor)
+    optimiser = torch.optim.Adam(groups, fused=True)
+    if parent and config.parent:
+        read_model(parent.folder / "model.safetensors", matcher)
+        if config.parent.optimiser_state:
+            read_optimiser(parent.folder / OPTIMISER, optimiser)
+    return optimiser
+
+
+def fit(
+    matcher: Matcher,
+    optimiser: torch.optim.Optimizer,
+    dataset: Dataset,
+    config: RunConfig,
+    checkpoints: Checkpoints,
+    show_progress: bool = True,
+) -> History:
+    """Train, from the newest checkpoint or from the state of matcher and optimiser; a checkpoint after each epoch.
+
+    Returns:
+        The learning curve, one row an iteration.
+    """
+    settings = config.optimiser
+    rates = [group["lr"] for group in optimiser.param_groups]
+    start, history = checkpoints.restore(matcher, optimiser)
+    if start:
+        log.info("resumed after epoch %d of %d", start, settings.epochs)
+    for epoch in range(start, settings.epochs):
+        factor = learning_rate_factor(epoch, settings)
+        for group, rate in zip(optimiser.param_groups, rates, strict=True):
+            group["lr"] = rate * factor
+        matcher.train()
+        title = f"{config.method} seed {config.seed}, epoch {epoch + 1}/{settings.epochs}"
+        for iteration in progress(range(settings.iterations_per_epoch), title, show_progress):
+            began, solver_began = time.perf_counter(), matcher.solver_seconds
+            # For layers such as dropout: like the batch, what they draw depends on the counters alone.
+            torch.manual_seed(int(np.random.default_rng([config.seed, epoch, iteration]).integers(2**63)))
+            pairs = sample_training_batch(dataset, config.protocol, config.seed, epoch, iteration, settings.batch_size)
+            optimiser.zero_grad()
+            loss = matcher.loss(pairs)
+            if not torch.isfinite(loss):
+                raise ValueError(
+                    f"the loss is {loss.item()} at epoch {epoch + 1}, iteration {iteration + 1}: the network has "
+                    "diverged; lower optimiser.learning_rate"
+                )
+            torch.autograd.backward(loss)
+            optimiser.step()
+            history.append(
+                {
+                    "epoch": epoch + 1,
+                    "iteration": epoch * settings.iterations_per_epoch + iteration + 1,
+                    "loss": loss.item(),
+                    "accuracy": matcher.batch_accuracy,
+                    **{f"lr_{group['name']}": group["lr"] for group in optimiser.param_groups},
+                    "seconds": time.perf_counter() - began,
+                    "solver_seconds": matcher.solver_seconds - solver_began,
+                }
+            )
+        checkpoints.save(epoch + 1, matcher, optimiser, history)
+    return history

@@ -1,0 +1,29 @@
+"""What a run says about the machine, and the choice of its device."""
+
+import json
+
+import pytest
+
+from bbgm.base.machine import device, hardware, peak_memory_mib, versions
+
+
+def test_machine() -> None:
+    assert set(versions()) >= {"python", "bbgm", "bbgm-solver", "torch", "numpy"}
+    found = hardware()
+    assert found["cores"] >= 1
+    assert found["memory_gib"] > 0
+    assert found["cpu"]
+    assert found["gpu"] is None
+    assert peak_memory_mib() > 1
+    json.dumps([versions(), found])
+
+
+def test_devices_that_are_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BBGM_DEVICE", "cpu")
+    assert device() == "cpu"
+    monkeypatch.delenv("BBGM_DEVICE")
+    assert device() in ("cpu", "cuda")
+    for name in ("gpu", "cuda:99", "meta"):
+        monkeypatch.setenv("BBGM_DEVICE", name)
+        with pytest.raises(ValueError, match=rf"BBGM_DEVICE is '{name}', but torch has only \[.*'cpu'\] here"):
+            device()

@@ -1,0 +1,77 @@
+"""Instances without a network: what they hold, and that the planted ones are easy."""
+
+from pathlib import Path
+
+import bbgm_solver as gm
+import numpy as np
+import pytest
+from PIL import Image
+
+from bbgm.data.images.keypoints import KeypointImage
+from bbgm.data.sampling.pairs import KeypointPair
+from bbgm.matching.synthetic import geometric_instance, random_instance, to_problem
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> KeypointPair:
+    """The same seven keypoints twice, the second time moved by 40 px, both in an order of their own."""
+    Image.new("RGB", (40, 40)).save(tmp_path / "a.png")
+    generator = np.random.default_rng(0)
+    xy = generator.uniform(20, 180, (7, 2))
+    names = tuple(f"k{k}" for k in range(7))
+    source, target = (
+        KeypointImage(f"Cup/{move}", "Cup", tmp_path / "a.png", (40, 40), names, xy + move) for move in (0.0, 40.0)
+    )
+    return KeypointPair(source, target, generator.permutation(7), generator.permutation(7))
+
+
+def test_geometric_costs_are_the_formula(pair: KeypointPair) -> None:
+    instance = geometric_instance(pair, scale=0.25)
+    p, q = pair.source.xy[pair.kept1] / 256, pair.target.xy[pair.kept2] / 256
+    assert instance.unary[2, 5] == pytest.approx(np.hypot(*(p[2] - q[5])) / 0.25 - 1)
+    (i, k), (j, m) = instance.edges1[3], instance.edges2[8]
+    length = np.hypot(*((p[k] - p[i]) - (q[m] - q[j])))
+    assert instance.quadratic[3, 8] == pytest.approx(-0.5 * np.exp(-length / 0.25))
+    assert instance.quadratic.min() == pytest.approx(-0.5), "a moved edge is the same edge"
+    with pytest.raises(ValueError, match="scale is 0"):
+        geometric_instance(pair, scale=0)
+
+
+def test_edges_find_what_was_moved(pair: KeypointPair) -> None:
+    assert np.array_equal(gm.solve(to_problem(geometric_instance(pair))).assignment, pair.truth)
+
+
+def test_planted_instances_are_easy_and_random_ones_are_not() -> None:
+    sizes = [(8, 8), (10, 14), (14, 10), (15, 15)]
+    planted = [random_instance(*size, seed, planted=True) for size in sizes for seed in range(5)]
+    results = gm.solve_batch([to_problem(x) for x in planted])
+    truths = [
+        np.where(np.arange(x.unary.shape[0]) < x.unary.shape[1], np.arange(x.unary.shape[0]), -1) for x in planted
+    ]
+    assert np.mean([r.optimal for r in results]) >= 0.9
+    assert np.mean([np.mean(r.assignment == truth) for r, truth in zip(results, truths, strict=True)]) > 0.9
+
+    noise = [to_problem(random_instance(10, 10, seed)) for seed in range(10)]
+    assert sum(result.optimal for result in gm.solve_batch(noise, "dual")) <= 2
+
+
+def test_costs_of_random_instances() -> None:
+    instance = random_instance(23, 23, 0)
+    assert instance.unary.std() == pytest.approx(1.0, abs=0.1)
+    assert instance.quadratic.std() == pytest.approx(0.5, abs=0.02)
+    edges = {tuple(edge) for edge in instance.edges1.tolist()}
+    assert all((k, i) in edges for i, k in edges), "an edge without its opposite"
+
+
+def test_the_seed_says_all() -> None:
+    first, second, other = (random_instance(6, 7, seed, planted=True) for seed in (3, 3, 4))
+    assert np.array_equal(first.quadratic, second.quadratic)
+    assert not np.array_equal(first.unary, other.unary)
+
+
+@pytest.mark.parametrize("planted", [False, True])
+def test_small_sizes(planted: bool) -> None:
+    for size in ((0, 0), (0, 3), (1, 2), (2, 2)):
+        assert gm.solve(to_problem(random_instance(*size, 0, planted=planted))).optimal
+    with pytest.raises(ValueError, match="must not be negative"):
+        random_instance(-1, 2, 0)

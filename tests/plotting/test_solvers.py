@@ -1,0 +1,126 @@
+"""Figures of costs, bounds and solvers: what is drawn. How they look is judged by eye."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_hex
+from PIL import Image
+
+from bbgm import plotting
+from bbgm.data.images.keypoints import KeypointImage
+from bbgm.data.sampling.pairs import KeypointPair
+from bbgm.matching.synthetic import geometric_instance
+from bbgm.published import SOLVER_COLUMNS
+
+TRACE = np.array([[0.0, -12.0, 0.0], [1.0, -11.0, -9.0], [2.0, -10.5, -10.0]])
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> KeypointPair:
+    generator = np.random.default_rng(0)
+    Image.new("RGB", (60, 40), "grey").save(tmp_path / "a.png")
+    names = tuple(f"k{k}" for k in range(6))
+    images = [
+        KeypointImage(f"Cup/{k}", "Cup", tmp_path / "a.png", (60, 40), names, generator.uniform(10, 246, (6, 2)))
+        for k in range(2)
+    ]
+    return KeypointPair(*images, generator.permutation(6), generator.permutation(6))
+
+
+@pytest.fixture
+def figures() -> pd.DataFrame:
+    rows = [
+        {"family": "one", "solver": "other", "gap_percent": 2.0, "gap_percent_to": 7.0},
+        {"family": "one", "solver": "peer", "gap_percent": 0.5, "hits": 1, "runs": 3, "ms": 1200.0, "ms_to": 4000.0},
+        {"family": "one", "solver": "mine", "gap_percent": 0.0, "hits": 3, "runs": 3, "ms": 0.25},
+        {"family": "two", "solver": "peer", "gap_percent": 163.0, "ms": 112.0},
+    ]
+    return pd.DataFrame(rows).reindex(columns=list(SOLVER_COLUMNS)).astype(SOLVER_COLUMNS)
+
+
+def test_costs_colour_the_target_and_rim_the_truth(pair: KeypointPair) -> None:
+    instance = geometric_instance(pair)
+    figure = plotting.plot_costs(pair, instance, 2, 3)
+    vertex, edge = figure.axes[:2]
+    dots = vertex.collections[-1]
+    np.testing.assert_array_equal(dots.get_array(), instance.unary[2])
+    ring = vertex.collections[-2]
+    assert to_hex(ring.get_facecolor()[0]).upper() == plotting.RIGHT
+    np.testing.assert_allclose(ring.get_offsets(), dots.get_offsets()[[pair.truth[2]]])
+    lines = edge.collections[-1]
+    assert isinstance(lines, LineCollection)
+    np.testing.assert_array_equal(np.sort(lines.get_array()), np.sort(instance.quadratic[3]))
+    assert lines.get_array()[-1] == instance.quadratic[3].min(), "the cheapest is not on top"
+
+
+def test_costs_of_another_pair_are_refused(pair: KeypointPair) -> None:
+    other = KeypointPair(pair.source, pair.target, pair.kept1[:4], pair.kept2)
+    with pytest.raises(ValueError, match=r"costs of the shape \(4, 6\) for 6 x 6 keypoints"):
+        plotting.plot_costs(pair, geometric_instance(other), 0, 0)
+
+
+def test_bounds_are_in_per_cent_of_the_optimum() -> None:
+    figure = plotting.plot_bounds(
+        {"easy": {"dual": TRACE}, "hard": {"dual": TRACE[:2]}}, [-10.0, -20.0], {"dual": "it"}
+    )
+    easy, hard = figure.axes
+    np.testing.assert_allclose(easy.lines[0].get_ydata(), [100, 10, 0])
+    np.testing.assert_allclose(easy.lines[1].get_ydata(), [-20, -10, -5])
+    np.testing.assert_allclose(hard.lines[0].get_ydata(), [100, 55])
+    assert easy.get_title() == "dual"
+    assert hard.get_xlabel() == "it"
+    assert sorted(text.get_text() for text in easy.texts) == ["-5.0 %", "0 %"]
+    with pytest.raises(ValueError, match="1 instances and 2 optima"):
+        plotting.plot_bounds({"easy": {"dual": TRACE}}, [-1.0, -1.0], {"dual": "it"})
+    with pytest.raises(ValueError, match="must be below zero"):
+        plotting.plot_bounds({"easy": {"dual": TRACE}}, [0.0], {"dual": "it"})
+
+
+def test_relaxations_show_every_instance_and_the_mean() -> None:
+    gaps = pd.DataFrame({"weak": [4.0, 8.0], "strong": [0.0, 1.0]})
+    ax = plotting.plot_relaxations(gaps).axes[0]
+    assert [text.get_text() for text in ax.texts] == ["6.0 %", "0.5 %"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["weak", "strong"]
+    drawn = [line.get_xdata() for line in ax.lines if line.get_marker() == "o"]
+    np.testing.assert_array_equal(drawn, gaps.to_numpy().T)
+    with pytest.raises(ValueError, match="no gaps to draw"):
+        plotting.plot_relaxations(gaps[:0])
+
+
+def test_solver_table_says_what_is_known(figures: pd.DataFrame) -> None:
+    ax = plotting.plot_solver_table(figures, ["mine"]).axes[0]
+    cells = {text.get_position(): text.get_text() for text in ax.texts}
+    assert cells == {
+        (0, 0): "0 %\n3 of 3\n0.25 ms",
+        (1, 0): "2–7 %",
+        (2, 0): "0.5 %\n1 of 3\n1.2–4 s",
+        (2, 1): "163 %\n112 ms",
+    }
+    colours = np.ma.filled(ax.images[0].get_array(), np.nan)
+    assert np.isnan(colours[1, :2]).all()
+    assert colours[1, 2] > colours[0, 2] > colours[0, 0]
+
+
+def test_time_and_gap_are_drawn_where_both_are_known(figures: pd.DataFrame, tmp_path: Path) -> None:
+    figure = plotting.plot_time_and_gap(figures, ["mine"])
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["mine", "peer"]
+    one, two, hidden = figure.axes
+    points = [line for line in one.lines if line.get_marker() != "None"]
+    assert [(line.get_xdata()[0], line.get_ydata()[0]) for line in points] == [
+        (0.25, 0.01),
+        (pytest.approx(np.sqrt(1200 * 4000)), 0.5),
+    ]
+    assert two.lines[-1].get_ydata()[0] == 163
+    assert not hidden.get_visible()
+    first = [path.read_bytes() for path in plotting.save_figure(figure, tmp_path / "a")]
+    again = plotting.save_figure(plotting.plot_time_and_gap(figures, ["mine"]), tmp_path / "b")
+    assert [path.read_bytes() for path in again] == first
+
+
+def test_nothing_to_draw_is_an_error(figures: pd.DataFrame) -> None:
+    for plot in (plotting.plot_solver_table, plotting.plot_time_and_gap):
+        with pytest.raises(ValueError, match="no figures to draw"):
+            plot(figures[:0], ["mine"])

@@ -1,0 +1,105 @@
+"""What the READMEs tell to do: links lead somewhere, commands are ones that `bbgm` has, examples run."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bbgm.cli import make_parser
+from bbgm.config import budget_names, load_run
+from bbgm.tables import SPECS
+
+READMES = (
+    "README.md",
+    *("bbgm/data/README.md", "bbgm/tables/README.md", "config/README.md"),
+    *("figures/README.md", "profiles/README.md", "solver_src/README.md", "demo_src/README.md"),
+)
+OWN = {"mine", "rabbits"}
+"""Experiments that a reader is told to write."""
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+
+
+def commands(text: str) -> list[list[str]]:
+    """Arguments of every `bbgm ...` in a block of commands or within backquotes."""
+    lines = [line for block in blocks(text, "bash") for line in block.splitlines()]
+    spans = re.findall(r"(?<!`)`([^`]+)`(?!`)", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
+    found = [shlex.split(line, comments=True) for line in (*lines, *spans) if line.startswith("bbgm ")]
+    return [words[1:] for words in found if "DIR" not in words]
+
+
+def anchor(heading: str) -> str:
+    """As GitHub makes it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+@pytest.mark.parametrize("name", READMES)
+def test_links_lead_somewhere(project: Path, name: str) -> None:
+    file = project / name
+    for link in re.findall(r"\]\(([^)]+)\)", file.read_text(encoding="utf-8")):
+        if link.startswith("https://"):
+            continue
+        path, _, fragment = link.partition("#")
+        target = (file.parent / path).resolve() if path else file
+        assert target.exists(), link
+        if fragment:
+            headings = re.findall(r"^#+ (.*)$", target.read_text(encoding="utf-8"), re.MULTILINE)
+            assert fragment in map(anchor, headings), link
+
+
+def test_every_readme_is_linked(project: Path) -> None:
+    text = (project / "README.md").read_text(encoding="utf-8")
+    assert [name for name in READMES[1:] if f"]({name}" not in text] == []
+
+
+@pytest.mark.parametrize("name", READMES)
+def test_commands_are_ones_that_there_are(project: Path, name: str) -> None:
+    parser = make_parser()
+    for words in commands((project / name).read_text(encoding="utf-8")):
+        if words in (["bench"], ["plan"], ["solve"]):
+            continue  # the command's name alone
+        options = vars(parser.parse_args(words))
+        if "budget" in options:
+            assert options["budget"] in budget_names()
+        if options.get("table"):
+            assert options["table"] in SPECS
+        if options.get("method") and "seed" in options and options["method"] not in OWN:
+            load_run(
+                options["method"],
+                options["budget"],
+                options["seed"],
+                dataset=options["dataset"],
+                filter=options["filter"],
+            )
+
+
+def test_the_commands_are_found(project: Path) -> None:
+    found = commands((project / "README.md").read_text(encoding="utf-8"))
+    assert {words[0] for words in found} >= {"train", "evaluate", "match", "table", "data", "plan", "solve", "bench"}
+
+
+@pytest.mark.parametrize("name", ["README.md", "solver_src/README.md", "demo_src/README.md"])
+def test_examples_run(project: Path, tmp_path: Path, name: str) -> None:
+    code = "\n".join(blocks((project / name).read_text(encoding="utf-8"), "python"))
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+    for said in re.findall(r"print\(.*\)\s+# (\[.*\] \S+ \w+):", code):
+        assert said in result.stdout
+
+
+def test_every_experiment_is_explained(project: Path) -> None:
+    text = (project / "config" / "README.md").read_text(encoding="utf-8")
+    names = [file.stem for file in (project / "config" / "experiments").glob("*.yaml")]
+    assert [name for name in names if f"`{name}`" not in text] == []
+
+
+def test_every_table_is_explained(project: Path) -> None:
+    text = (project / "bbgm" / "tables" / "README.md").read_text(encoding="utf-8")
+    assert [name for name in SPECS if f"`{name}`" not in text] == []
