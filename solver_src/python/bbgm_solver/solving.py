@@ -29,8 +29,8 @@ def solve(
 
     Args:
         problem: the instance, costs minimised.
-        method: "best" (primal search and coupled dual), "dual" (the solver that BB-GM uses: dual block coordinate ascent
-            with roundings), or "exact" (an integer program, needs scipy; for small instances).
+        method: "best" (primal search and coupled dual), "dual" (the solver of BB-GM: dual block coordinate ascent with
+            roundings), or "exact" (an integer program, needs scipy; for small instances).
         effort: work limit of "best": "fast", "default" or "thorough".
         full: match as many nodes as the allowed assignments permit, every node of the smaller graph if possible.
         max_iterations: iterations of "dual".
