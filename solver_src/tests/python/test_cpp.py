@@ -17,7 +17,7 @@ def build(solver_folder: Path, folder: Path, *options: str) -> Path:
     ).stdout
     if "doctest/doctest.h was not found" in output:
         pytest.skip("C++ unit tests: doctest is missing (apt-get install doctest-dev)")
-    subprocess.run(["cmake", "--build", folder, "--parallel", "2"], check=True, capture_output=True, timeout=600)
+    subprocess.run(["cmake", "--build", folder, "--parallel", "2"], check=True, capture_output=True, timeout=3600)
     return folder / "gm_tests"
 
 
