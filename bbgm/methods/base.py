@@ -15,7 +15,7 @@ from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.features.backbone import make_backbone
 from bbgm.features.cache import FeatureCache, Features, compute_features
 from bbgm.graphs.delaunay import Graph
-from bbgm.matching.solvers import Instance
+from bbgm.matching.instance import Instance
 from bbgm.methods.batching import NodeRows, Side
 
 PAIRS, GRAPHS, IMAGES = 256, 64, 16

@@ -36,7 +36,8 @@ from bbgm.config import DGMCConfig, RunConfig
 from bbgm.data.images.keypoints import FRAME
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.graphs.delaunay import Graph, largest_offset, pseudo_coordinates
-from bbgm.matching.solvers import Instance, make_solver
+from bbgm.matching.instance import Instance
+from bbgm.matching.solvers import make_solver
 from bbgm.methods.base import PAIRS, VisualMatcher, seeded
 from bbgm.methods.batching import Side
 from bbgm.methods.spline import SplineConv, SplinePlan
@@ -145,8 +146,7 @@ class DGMC(VisualMatcher):
                 for one, pair in zip(log_s, pairs[len(found) : len(found) + len(log_s)], strict=True)
             ]
             if self.one_to_one:
-                none = np.zeros((0, 2), dtype=np.int64)
-                found += self.solver([Instance(-part, np.zeros((0, 0)), none, none) for part in parts])
+                found += self.solver([Instance.linear(-part) for part in parts])
             else:
                 found += [part.argmax(axis=1).astype(np.int32) for part in parts]
         return found

@@ -17,7 +17,8 @@ from bbgm.data.images.keypoints import Dataset
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.data.sampling.sets import KeypointSet, test_sets
 from bbgm.matching.blackbox_multi import JointSolver, TimedJointSolver
-from bbgm.matching.solvers import Instance, Solver, make_solver
+from bbgm.matching.instance import Instance
+from bbgm.matching.solvers import Solver, make_solver
 from bbgm.scoring.cycles import inconsistent_percent
 from bbgm.scoring.metrics import mean_over_classes, score_class
 from bbgm.scoring.predictions import SetPrediction

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.lines import Line2D
-from PIL import Image
 
 from bbgm import plotting
 from bbgm.data import Dataset
@@ -15,6 +14,7 @@ from bbgm.data.images.keypoints import KeypointImage
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.plotting.filtering import MARKS
 from bbgm.scoring.predictions import Prediction
+from tests.support.images import grey_image
 
 NAMES = ("a", "b", "c", "d", "e")
 
@@ -22,12 +22,8 @@ NAMES = ("a", "b", "c", "d", "e")
 @pytest.fixture
 def images(tmp_path: Path) -> tuple[KeypointImage, KeypointImage]:
     """The source has a, b, c, d and the target b, c, d, e."""
-    Image.new("RGB", (60, 40), "grey").save(tmp_path / "grey.png")
     xy = np.random.default_rng(0).uniform(20, 236, (2, 4, 2))
-    return (
-        KeypointImage("Cup/1", "Cup", tmp_path / "grey.png", (60, 40), NAMES[:4], xy[0]),
-        KeypointImage("Cup/2", "Cup", tmp_path / "grey.png", (60, 40), NAMES[1:], xy[1]),
-    )
+    return grey_image(tmp_path, "1", xy[0], NAMES[:4]), grey_image(tmp_path, "2", xy[1], NAMES[1:])
 
 
 def prediction(assignment: list[int], cls: str = "Cup") -> Prediction:

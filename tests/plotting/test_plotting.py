@@ -14,18 +14,17 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
-from PIL import Image
 
 from bbgm import plotting
 from bbgm.config import DataConfig, ProtocolConfig
 from bbgm.data import Dataset, open_dataset
 from bbgm.data import test_pairs as draw_test_pairs
-from bbgm.data.images.keypoints import KeypointImage
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.plotting.cycle import CORNERS
 from bbgm.scoring.cycles import most_repaired
 from bbgm.scoring.predictions import SetPrediction
 from bbgm.tables import Table
+from tests.support.images import grey_image
 
 N = 6
 
@@ -34,12 +33,9 @@ N = 6
 def pair(tmp_path: Path) -> KeypointPair:
     """Two grey images with six common keypoints, and one more that only the source has."""
     generator = np.random.default_rng(0)
-    images = []
-    for name, count in (("a", N + 1), ("b", N)):
-        path = tmp_path / f"{name}.png"
-        Image.new("RGB", (60, 40), "grey").save(path)
-        xy = generator.uniform(10, 246, (count, 2))
-        images.append(KeypointImage(f"Cup/{name}", "Cup", path, (60, 40), tuple(f"k{i}" for i in range(count)), xy))
+    images = [
+        grey_image(tmp_path, name, generator.uniform(10, 246, (count, 2))) for name, count in (("a", N + 1), ("b", N))
+    ]
     return KeypointPair(images[0], images[1], generator.permutation(N + 1), generator.permutation(N))
 
 
@@ -114,11 +110,8 @@ def test_a_gallery_needs_as_many_assignments_as_pairs(pair: KeypointPair) -> Non
 @pytest.fixture
 def triple(tmp_path: Path) -> tuple[Dataset, list[SetPrediction]]:
     """Three images of three keypoints; alone, two matches go wrong, jointly none."""
-    images = []
-    for name in "abc":
-        Image.new("RGB", (60, 40), "grey").save(tmp_path / f"{name}.png")
-        xy = np.random.default_rng(ord(name)).uniform(10, 246, (3, 2))
-        images.append(KeypointImage(f"Cup/{name}", "Cup", tmp_path / f"{name}.png", (60, 40), ("x", "y", "z"), xy))
+    places = {name: np.random.default_rng(ord(name)).uniform(10, 246, (3, 2)) for name in "abc"}
+    images = [grey_image(tmp_path, name, xy, ("x", "y", "z")) for name, xy in places.items()]
     three, found = np.arange(3), {(0, 1): [0, 1, 2], (0, 3): [0, 1, -1], (1, 3): [1, 0, -1]}
     predictions = [
         SetPrediction("Cup", f"Cup/{'ab?c'[p]}", f"Cup/{'ab?c'[q]}", "", three, three, np.array(match), three, 4, p, q,

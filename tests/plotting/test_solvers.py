@@ -7,13 +7,12 @@ import pandas as pd
 import pytest
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex
-from PIL import Image
 
 from bbgm import plotting
-from bbgm.data.images.keypoints import KeypointImage
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.matching.synthetic import geometric_instance
 from bbgm.published import SOLVER_COLUMNS
+from tests.support.images import grey_image
 
 TRACE = np.array([[0.0, -12.0, 0.0], [1.0, -11.0, -9.0], [2.0, -10.5, -10.0]])
 
@@ -21,12 +20,7 @@ TRACE = np.array([[0.0, -12.0, 0.0], [1.0, -11.0, -9.0], [2.0, -10.5, -10.0]])
 @pytest.fixture
 def pair(tmp_path: Path) -> KeypointPair:
     generator = np.random.default_rng(0)
-    Image.new("RGB", (60, 40), "grey").save(tmp_path / "a.png")
-    names = tuple(f"k{k}" for k in range(6))
-    images = [
-        KeypointImage(f"Cup/{k}", "Cup", tmp_path / "a.png", (60, 40), names, generator.uniform(10, 246, (6, 2)))
-        for k in range(2)
-    ]
+    images = [grey_image(tmp_path, name, generator.uniform(10, 246, (6, 2))) for name in "ab"]
     return KeypointPair(*images, generator.permutation(6), generator.permutation(6))
 
 

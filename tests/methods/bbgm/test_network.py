@@ -49,6 +49,10 @@ def reference_costs(matcher, pair):
     return -unary[place1][:, place2], -0.5 * quadratic
 
 
+def edge_set(edges):
+    return {tuple(edge) for edge in edges.tolist()}
+
+
 def test_costs_are_the_papers_for_every_pair_of_a_mixed_batch(pairs):
     matcher = trained_a_little(make_config(), pairs)
     with torch.no_grad():
@@ -56,8 +60,8 @@ def test_costs_are_the_papers_for_every_pair_of_a_mixed_batch(pairs):
             unary, quadratic = reference_costs(matcher, pair)
             torch.testing.assert_close(costs.unary, unary, rtol=1e-4, atol=1e-5)
             torch.testing.assert_close(costs.quadratic, quadratic, rtol=1e-4, atol=1e-5)
-            assert np.array_equal(costs.graph1.xy, pair.source.xy[pair.kept1])
-            assert np.array_equal(costs.graph2.xy, pair.target.xy[pair.kept2])
+            assert edge_set(costs.edges1) == edge_set(delaunay_graph(pair.source.xy[pair.kept1]).edges)
+            assert edge_set(costs.edges2) == edge_set(delaunay_graph(pair.target.xy[pair.kept2]).edges)
 
 
 def test_matching_follows_the_order_of_the_keypoints(pairs):
@@ -69,8 +73,7 @@ def test_matching_follows_the_order_of_the_keypoints(pairs):
         shuffled = KeypointPair(pair.source, pair.target, pair.kept1[p], pair.kept2[q])
         one, two = matcher.costs([pair])[0], matcher.costs([shuffled])[0]
         torch.testing.assert_close(two.unary, one.unary[p][:, q], rtol=1e-4, atol=1e-6)
-        edges = {tuple(edge) for edge in one.graph1.edges.tolist()}
-        assert {(int(p[a]), int(p[b])) for a, b in two.graph1.edges} == edges
+        assert edge_set(p[two.edges1]) == edge_set(one.edges1)
         found, again = matcher.predict([pair])[0], matcher.predict([shuffled])[0]
         original = np.where(again >= 0, q[again], -1)  # in the first pair's numbers of target keypoints
         assert np.array_equal(found[p], original)
@@ -139,7 +142,7 @@ def test_ablations_train_and_predict(pairs, network, absent):
     if absent == "edge_affinity":
         costs = matcher.costs(pairs[:1])[0]
         assert costs.quadratic.numel() == 0
-        assert costs.graph1.edges.shape == (0, 2)
+        assert costs.edges1.shape == (0, 2)
 
 
 def test_frozen_backbone_reads_its_features_from_the_cache(pairs, cache):
@@ -239,12 +242,14 @@ def test_bbgm_max_leaves_no_keypoint_of_the_smaller_side_out(make_pair):
     assert full.loss(pairs).item() >= np.mean(np.subtract(smaller, true))
 
 
-def test_instance_for_the_solver_has_the_costs_in_double_precision(make_pair):
-    costs = make_matcher(make_config()).costs([make_pair(0, 1)])[0]
-    instance = costs.instance()
-    assert instance.unary.dtype == instance.quadratic.dtype == np.float64
-    np.testing.assert_array_equal(instance.unary, costs.unary.detach().double().numpy())
-    assert instance.edges1.shape == (costs.quadratic.shape[0], 2)
+def test_instances_are_the_costs_in_double_precision(pairs):
+    matcher = make_matcher(make_config()).eval()
+    for instance, costs in zip(matcher.instances(pairs), matcher.costs(pairs), strict=True):
+        assert instance.unary.dtype == instance.quadratic.dtype == np.float64
+        np.testing.assert_array_equal(instance.unary, costs.unary.detach().double().numpy())
+        np.testing.assert_array_equal(instance.quadratic, costs.quadratic.detach().double().numpy())
+        np.testing.assert_array_equal(instance.edges1, costs.edges1)
+        np.testing.assert_array_equal(instance.edges2, costs.edges2)
 
 
 def test_bbgm_is_a_matcher():

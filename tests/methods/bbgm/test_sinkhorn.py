@@ -6,7 +6,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bbgm.matching.solvers import Instance, compiled_solver
+from bbgm.matching.instance import Instance
+from bbgm.matching.solvers import compiled_solver
 from bbgm.methods.bbgm.sinkhorn import sinkhorn
 
 
@@ -92,8 +93,7 @@ def test_at_low_temperature_it_is_the_solver_s_matching(partial):
     rng = np.random.default_rng(1)
     shapes = [(5, 5), (4, 6), (6, 4), (1, 3), (5, 5), (3, 3)]
     costs = [random_costs(rng, *shape) for shape in shapes]
-    none = np.zeros((0, 2), dtype=np.int64)
-    instances = [Instance(c.numpy(), np.zeros((0, 0)), none, none) for c in costs]
+    instances = [Instance.linear(c.numpy()) for c in costs]
     best = [
         x.solution(a)[0] for x, a in zip(instances, compiled_solver("exact", full=not partial)(instances), strict=True)
     ]
