@@ -41,6 +41,7 @@ from bbgm.matching.solvers import make_solver
 from bbgm.methods.base import PAIRS, VisualMatcher, seeded
 from bbgm.methods.batching import Side
 from bbgm.methods.spline import SplineConv, SplinePlan
+from bbgm.scoring.metrics import batch_accuracy
 
 EPSILON = 1e-8  # in the logarithm of the loss, as in the authors' code
 
@@ -127,10 +128,9 @@ class DGMC(VisualMatcher):
             line[: len(pair.kept1), : len(pair.kept2)] = torch.from_numpy(pair.truth_matrix)
         truth = truth.to(final.device)
         best = final.detach() == final.detach().amax(dim=2, keepdim=True)
-        true = int(truth.sum())
-        self.batch_accuracy = int((best & truth).sum()) / true if true else 1.0
+        self.batch_accuracy = batch_accuracy([best], [truth])
         likelihoods = torch.cat([initial[truth], final[truth]]).exp() + EPSILON
-        return -likelihoods.log().sum() / max(true, 1)
+        return -likelihoods.log().sum() / max(int(truth.sum()), 1)
 
     @torch.no_grad()
     def predict(self, pairs: Sequence[KeypointPair]) -> list[np.ndarray]:

@@ -11,7 +11,7 @@ import pandas as pd
 from bbgm import published
 from bbgm.base import paths
 from bbgm.base.atomic import write_text
-from bbgm.runs.counts import MEASURES
+from bbgm.scoring.metrics import MEASURES
 from bbgm.tables.bootstrap import resampled_scores
 from bbgm.tables.compare import COLUMNS, best_rows, compare_rows
 from bbgm.tables.lines import Line, make_lines

@@ -1,9 +1,9 @@
-"""Hamming loss, cost margin, accuracy of a batch."""
+"""Hamming loss, cost margin, cross entropy."""
 
 import pytest
 import torch
 
-from bbgm.methods.losses import add_margin, batch_accuracy, hamming_loss, permutation_loss
+from bbgm.methods.losses import add_margin, hamming_loss, permutation_loss
 
 
 def test_hamming_loss_counts_disagreeing_entries_of_each_pair_and_takes_the_mean():
@@ -34,12 +34,6 @@ def test_wrong_batches_are_errors(match, truth):
 def test_margin_raises_the_true_costs_only():
     truth = torch.tensor([[True, False], [False, False]])
     assert add_margin(torch.zeros(2, 2), truth, 1.5).tolist() == [[1.5, 0.0], [0.0, 0.0]]
-
-
-def test_batch_accuracy_is_the_share_of_true_matches_found():
-    match = [torch.eye(3), torch.zeros(2, 2)]
-    assert batch_accuracy(match, [torch.eye(3), torch.tensor([[True, False], [False, False]])]) == pytest.approx(0.75)
-    assert batch_accuracy(match, [torch.zeros(3, 3), torch.zeros(2, 2)]) == 1
 
 
 def test_permutation_loss_is_the_cross_entropy_of_each_entry_and_finite_at_its_ends():

@@ -22,7 +22,7 @@ from bbgm.data.images.hidden import hide_keypoints
 from bbgm.data.images.split import split_images
 from bbgm.data.readers.willow import ERRATA, KEYPOINT_NAMES, read_willow
 from bbgm.matching.instance import Instance
-from bbgm.scoring.metrics import count, score
+from bbgm.scoring.metrics import count_matchings, score
 from tests.support.draws import draw_instance
 
 with warnings.catch_warnings():
@@ -112,7 +112,7 @@ def test_scores_of_the_same_matchings_are_theirs(
             assignment = guess(pair, generator)
             matrix = as_theirs(pair, assignment, points, swapped)
             predictions.append({"ids": (first, second), "cls": cls, "perm_mat": matrix})
-            scores[first, second] = score(count(assignment, pair.truth, len(pair.kept2)))
+            scores[first, second] = score(count_matchings([(assignment, pair.truth, len(pair.kept2))]))
         ours[cls] = {name: np.mean([one[name] for one in scores.values()]) for name in ("precision", "recall", "f1")}
     theirs = benchmark.eval(predictions, CLASSES)
     for cls in CLASSES:

@@ -27,8 +27,9 @@ from bbgm.methods.batching import Side, incidence_matrices
 from bbgm.methods.bbgm.affinity import AFFINITIES, global_features
 from bbgm.methods.bbgm.sinkhorn import sinkhorn
 from bbgm.methods.dgmc import DGMC
-from bbgm.methods.losses import add_margin, batch_accuracy, hamming_loss, permutation_loss
+from bbgm.methods.losses import add_margin, hamming_loss, permutation_loss
 from bbgm.methods.spline import SplineConv, SplinePlan
+from bbgm.scoring.metrics import batch_accuracy
 
 __all__ = ["BBGM", "MATCHERS", "ForwardPass", "Matcher", "SplineCNN", "make_matcher"]
 
