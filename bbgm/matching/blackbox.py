@@ -88,7 +88,7 @@ def match_graphs(
     Args:
         instances: of B pairs; negative costs attract.
         lambda_: range of the interpolation, on the scale of costs / gradient.
-        method: a name in `SOLVERS`, or a solver.
+        method: a name in `bbgm.config.SOLVERS`, or a solver.
 
     Returns:
         v (n1, n2) and e (E1, E2) of each pair, 0 or 1, in the type of the costs.
@@ -143,7 +143,7 @@ def interpolated_loss(
         gradients: dL/dv (n1, n2) and dL/de (E1, E2) of each.
         constant: L at y = 0, of all or of each.
         lambda_: range of the interpolation.
-        solver: a name in `SOLVERS`, or a solver.
+        solver: a name in `bbgm.config.SOLVERS`, or a solver.
 
     Returns:
         (B,) float64.

@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from bbgm.matching.blackbox import match_graphs
-from bbgm.matching.blackbox_multi import joint_interpolated_loss, match_multi, solve_jointly
+from bbgm.matching.blackbox_multi import joint_interpolated_loss, match_multi
+from bbgm.matching.joint_solvers import solve_jointly
 from bbgm.methods.losses import hamming_loss
 from bbgm.scoring.cycles import inconsistent_triples
 from tests.support.draws import draw_direction, draw_set, gradient, with_gradients

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from bbgm.graphs.delaunay import delaunay_graph
-from bbgm.matching.blackbox_multi import Pair
 from bbgm.matching.instance import Instance
+from bbgm.matching.joint_solvers import Pair
 
 
 def draw_edges(rng: np.random.Generator, n: int) -> np.ndarray:

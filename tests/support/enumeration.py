@@ -6,8 +6,8 @@ from itertools import combinations, permutations
 
 import numpy as np
 
-from bbgm.matching.blackbox_multi import Pair
 from bbgm.matching.instance import Instance
+from bbgm.matching.joint_solvers import Pair
 
 
 @cache
@@ -72,7 +72,7 @@ def consistent_matchings(sizes: tuple[int, ...]) -> dict[Pair, np.ndarray]:
 
 
 def enumerate_jointly(instances: Mapping[Pair, Instance]) -> dict[Pair, np.ndarray]:
-    """The cheapest consistent matching of graphs 0, 1, ..., as a `bbgm.matching.blackbox_multi.JointSolver`."""
+    """The cheapest consistent matching of graphs 0, 1, ..., as a `bbgm.matching.joint_solvers.JointSolver`."""
     sizes: dict[int, int] = {}
     for (p, q), x in instances.items():
         sizes |= {p: x.unary.shape[0], q: x.unary.shape[1]}
