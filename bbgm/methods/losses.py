@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 
-def hamming_loss(match: Sequence[Tensor], truth: Sequence[Tensor]) -> Tensor:
+def hamming_loss(match: Sequence[Tensor] | Tensor, truth: Sequence[Tensor] | Tensor) -> Tensor:
     """Hamming distance between matchings, L(v) = v (1 - v*) + v* (1 - v) (paper Sec. 3.5).
 
     Args:

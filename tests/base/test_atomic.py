@@ -37,7 +37,7 @@ def test_an_error_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "a.bin"
     path.write_bytes(b"old")
     with pytest.raises(TypeError), atomic_write(path) as file:
-        file.writelines([b"half of the n", None])  # type: ignore[list-item]
+        file.writelines([b"half of the n", None])
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
 

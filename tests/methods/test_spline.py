@@ -17,7 +17,7 @@ AGGREGATIONS = ["max", "mean", "sum"]
 def reference(layer, x, edge_index, pseudo):
     """The layer by the letter of its equation, one edge after another, with ordinary autograd."""
     size = layer.kernel_size
-    incoming = [[] for _ in range(len(x))]
+    incoming: list[list[torch.Tensor]] = [[] for _ in range(len(x))]
     for (source, target), u in zip(edge_index.T.tolist(), pseudo.tolist(), strict=True):
         message = torch.zeros(layer.weight.shape[2], dtype=x.dtype)
         for a in range(size):
@@ -133,6 +133,8 @@ def test_equal_inputs_give_equal_bits_for_any_number_of_threads():
         layer(
             point, torch.from_numpy(graph.edge_index), torch.from_numpy(pseudo_coordinates(graph))
         ).square().sum().backward()
+        assert point.grad is not None
+        assert layer.weight.grad is not None
         results.append((point.grad, layer.weight.grad.clone()))
     torch.set_num_threads(before)
     assert all(torch.equal(a, b) for other in results[1:] for a, b in zip(results[0], other, strict=True))

@@ -78,7 +78,7 @@ def test_the_gallery_draws_the_predictions_of_a_run(images: tuple[KeypointImage,
 def test_eight_methods_have_eight_looks_and_a_legend_that_hides_none() -> None:
     run = pd.DataFrame({"epoch": 1, "iteration": np.arange(1, 9), "loss": 1.0, "accuracy": 0.5})
     figure = plotting.plot_learning_curves({f"method {k}": [run] for k in range(8)})
-    looks = {(line.get_color(), str(line._dash_pattern)) for line in figure.axes[0].lines}  # type: ignore[attr-defined]
+    looks = {(line.get_color(), str(line._dash_pattern)) for line in figure.axes[0].lines}
     assert len(looks) == 8
     assert len({dashes for _, dashes in looks}) == 8, "told apart without colours"
     assert figure.axes[1].get_legend() is None

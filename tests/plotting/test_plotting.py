@@ -130,7 +130,7 @@ def test_broken_cycles_are_red_and_dashed_and_mended_jointly(triple: tuple[Datas
     assert alone.get_title() == "each pair alone: 7 matches, 5 right,\n6 in a broken cycle"
     assert joint.get_title() == "jointly: 6 matches, 6 right,\nnone in a broken cycle"
     data, predictions = triple
-    ends = {tuple(np.round(end, 6)) for line in match_lines(joint) for end in line.get_xydata()}
+    ends = {tuple(np.round(end, 6)) for line in match_lines(joint) for end in np.asarray(line.get_xydata())}
     images = [image.xy[:2] + corner for image, corner in zip(data.test["Cup"], CORNERS, strict=True)]
     assert ends == {tuple(np.round(point, 6)) for xy in images for point in xy}
     assert most_repaired(predictions) == tuple(predictions)
@@ -174,12 +174,12 @@ def test_other_suffixes_are_refused_and_leave_nothing(pair: KeypointPair, tmp_pa
 def test_showing_a_figure_in_a_notebook_does_not_change_its_file(pair: KeypointPair, tmp_path: Path) -> None:
     figure = plotting.plot_matchings([pair], [pair.truth])
     saved = plotting.save_figure(figure, tmp_path / "first")[1].read_bytes()
-    shown = figure._repr_png_()  # type: ignore[attr-defined]
+    shown = figure._repr_png_()
     assert shown.startswith(b"\x89PNG")
     assert plotting.save_figure(figure, tmp_path / "second")[1].read_bytes() == saved
 
     other = plotting.plot_matchings([pair], [pair.truth])
-    assert other._repr_png_() == shown  # type: ignore[attr-defined]
+    assert other._repr_png_() == shown
     assert plotting.save_figure(other, tmp_path / "third")[1].read_bytes() == saved
 
 

@@ -3,6 +3,7 @@
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -22,7 +23,7 @@ def pinned(lines: list[str]) -> dict[str, str]:
     """Names and versions of ``name==version`` lines (conda: one equals sign)."""
     pins: dict[str, str] = {}
     for line in lines:
-        name, version = re.fullmatch(r"([\w.-]+)={1,2}([\w.]+)", line).groups()  # type: ignore[union-attr]
+        name, version = re.fullmatch(r"([\w.-]+)={1,2}([\w.]+)", line).groups()
         pins[canonicalize_name(CONDA_NAMES.get(name, name))] = version
     return pins
 
@@ -39,8 +40,8 @@ def conda(project: Path) -> dict[str, str]:
     return pinned(plain + pip)
 
 
-def project_table(project: Path) -> dict[str, object]:
-    return tomllib.loads((project / "pyproject.toml").read_text())["project"]  # type: ignore[no-any-return]
+def project_table(project: Path) -> dict[str, Any]:
+    return tomllib.loads((project / "pyproject.toml").read_text())["project"]
 
 
 def test_conda_environment_is_requirements_and_the_references_of_tests(project: Path) -> None:
@@ -53,8 +54,8 @@ def test_conda_environment_is_requirements_and_the_references_of_tests(project: 
 def test_pins_satisfy_the_declared_bounds(project: Path) -> None:
     table = project_table(project)
     pins = conda(project)
-    extras = [line for lines in table["optional-dependencies"].values() for line in lines]  # type: ignore[attr-defined]
-    for line in [*table["dependencies"], *extras]:  # type: ignore[misc]
+    extras = [line for lines in table["optional-dependencies"].values() for line in lines]
+    for line in [*table["dependencies"], *extras]:
         requirement = Requirement(line)
         if requirement.name != "bbgm-solver":
             assert pins[canonicalize_name(requirement.name)] in requirement.specifier, line

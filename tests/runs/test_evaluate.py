@@ -6,7 +6,6 @@ import pytest
 from bbgm.config import RunConfig, load_run
 from bbgm.data import Dataset, open_dataset, test_pairs
 from bbgm.methods.base import Matcher, make_matcher
-from bbgm.methods.bbgm.network import BBGM
 from bbgm.runs.evaluate import Evaluation, evaluate
 from bbgm.scoring.metrics import score_class
 
@@ -67,7 +66,7 @@ def test_a_class_does_not_depend_on_the_others(config: RunConfig, evaluation: Ev
 
 def test_unary_costs_alone_are_another_method(config: RunConfig, dataset: Dataset, evaluation: Evaluation) -> None:
     network = config.network.model_copy(update={"quadratic": False})
-    unary = evaluate(BBGM(config.model_copy(update={"network": network})), dataset, config.protocol)
+    unary = evaluate(make_matcher(config.model_copy(update={"network": network})), dataset, config.protocol)
     assert unary.mean["accuracy"] != evaluation.mean["accuracy"]
 
 

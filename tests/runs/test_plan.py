@@ -132,7 +132,10 @@ def test_disk_is_counted_from_the_network(method: str, budget: str) -> None:
 
 
 def test_a_run_that_was_made_is_as_large_as_planned(tmp_path: Path) -> None:
-    settings = {"protocol": {"test_pairs_per_class": 2}, "optimiser": {"epochs": 1, "iterations_per_epoch": 1}}
+    settings: dict[str, Any] = {
+        "protocol": {"test_pairs_per_class": 2},
+        "optimiser": {"epochs": 1, "iterations_per_epoch": 1},
+    }
     config = load_run("bbgm", "smoke", 0, **settings)
     record = run(config, tmp_path)
     assert (tmp_path / "model.safetensors").stat().st_size == pytest.approx(4 * count_values(config)[0], rel=0.02)

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from bbgm.runs.results import RunRecord
 from bbgm.runs.train import run
 from bbgm.tables.provenance import COLUMNS, describe_provenance, list_provenance
 
-SMALL = {"protocol": {"test_pairs_per_class": 2}, "optimiser": {"epochs": 1, "iterations_per_epoch": 1}}
+SMALL: dict[str, Any] = {"protocol": {"test_pairs_per_class": 2}, "optimiser": {"epochs": 1, "iterations_per_epoch": 1}}
 
 
 @pytest.fixture(scope="module")

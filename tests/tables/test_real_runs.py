@@ -1,6 +1,7 @@
 """Tables of really trained and evaluated runs, on the demo data in the formats of VOC and SPair."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,10 @@ from bbgm.runs.train import run
 from bbgm.scoring.metrics import score_class
 from bbgm.tables import compare_methods, make_table, read_table
 
-TINY = {"data": {"demo_images_per_class": 10}, "optimiser": {"epochs": 1, "iterations_per_epoch": 1, "batch_size": 2}}
+TINY: dict[str, Any] = {
+    "data": {"demo_images_per_class": 10},
+    "optimiser": {"epochs": 1, "iterations_per_epoch": 1, "batch_size": 2},
+}
 PAIRS = {"test_pairs_per_class": 6}
 
 

@@ -7,17 +7,25 @@ import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 
 from bbgm.data.fetch.archive import ArchiveError, read_through, unpack
+
+Mode = Literal["w:", "w:gz", "w:bz2", "w:xz"]
 
 LIMIT = 1_000_000
 FILES = {"thing/Car/a.png": b"a" * 5000, "thing/Car/b:c.png": b"b" * 70_000, "thing/empty": b"", "README": b"other"}
 EXPECTED = {name.removeprefix("thing/"): data for name, data in FILES.items() if name.startswith("thing/")}
 
 
-def tar(path: Path, mode: str = "w:", files: dict[str, bytes] = FILES, *further: tarfile.TarInfo) -> Path:
+def tar(
+    path: Path,
+    mode: Mode = "w:",
+    files: dict[str, bytes] = FILES,
+    *further: tarfile.TarInfo,
+) -> Path:
     """A tar archive of some files, with further members in front of the last one."""
     with tarfile.open(path, mode) as archive:
         for name, data in list(files.items())[:-1]:
@@ -99,7 +107,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("mode", ["w:", "w:gz"])
-def test_hostile_tar_archives(tmp_path: Path, name: str, mode: str) -> None:
+def test_hostile_tar_archives_are_refused(tmp_path: Path, name: str, mode: Mode) -> None:
     archive = tar(tmp_path / "archive", mode, FILES, HOSTILE[name])
     with pytest.raises(ArchiveError, match="archive is unsafe"):
         read_through(archive, "thing", LIMIT)
@@ -191,7 +199,7 @@ def test_too_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize("kind", ["w:", "w:gz", "zip", "stored"])
-def test_broken_archives(tmp_path: Path, kind: str) -> None:
+def test_broken_archives_are_refused_or_harmless(tmp_path: Path, kind: Any) -> None:
     """Truncated anywhere, or with flipped bytes: an error or, where a tar's padding was hit, the right files."""
     whole = tmp_path / "whole"
     if kind in ("zip", "stored"):

@@ -103,8 +103,8 @@ def test_both_formats_say_the_same(write: Callable[..., DataConfig]) -> None:
     cats = {image.image_id: image for image in (*dataset.train["cat"], *dataset.test["cat"])}
     assert list(cats) == ["0", "1_2", "3_1", "4_1", "5"]  # by id; of two objects of an image, by their order there
     assert cats["0"].names == ("nose", "ear")  # the tail is outside the box
-    np.testing.assert_allclose(cats["0"].xy, [[10.5 / 40 * FRAME, 5 / 40 * FRAME], [FRAME, FRAME]])
-    np.testing.assert_allclose(cats["5"].xy, [[6 / 80 * FRAME, 2 / 60 * FRAME], [60 / 80 * FRAME, 50 / 60 * FRAME]])
+    np.testing.assert_allclose(cats["0"].xy, np.array([[10.5 / 40, 5 / 40], [1, 1]]) * FRAME)
+    np.testing.assert_allclose(cats["5"].xy, np.array([[6 / 80, 2 / 60], [60 / 80, 50 / 60]]) * FRAME)
     with Image.open(cats["0"].path) as whole_image:
         part = whole_image.resize((FRAME, FRAME), Image.Resampling.BICUBIC, box=(10, 5, 50, 45))
     np.testing.assert_array_equal(cats["0"].crop(), np.array(part))

@@ -11,7 +11,7 @@ from tests.support.images import NAMES, bare_dataset, bare_image
 
 
 def protocol(**settings: int) -> ProtocolConfig:
-    return ProtocolConfig(filter="unfiltered", **{"test_sets_per_class": 200, **settings})  # type: ignore[arg-type]
+    return ProtocolConfig(filter="unfiltered", **{"test_sets_per_class": 200, **settings})
 
 
 def key(one: KeypointSet) -> list[tuple[str, tuple[int, ...]]]:
