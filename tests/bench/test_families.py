@@ -44,7 +44,7 @@ def folder(tmp_path: Path) -> Path:
         ("mine/deeper/a.dd", "mine/deeper"),
     ],
 )
-def test_families_by_path(file: str, family: str) -> None:
+def test_a_path_names_its_family(file: str, family: str) -> None:
     assert family_of(file) == family
 
 

@@ -216,7 +216,7 @@ def test_unknown_files_list_the_known_ones() -> None:
         (b"a: \xff\n", r"x\.yaml is not valid YAML: 'utf-8' codec"),
     ],
 )
-def test_broken_yaml(tmp_path: Path, text: bytes, message: str) -> None:
+def test_broken_yaml_is_named_and_an_empty_file_is_an_empty_mapping(tmp_path: Path, text: bytes, message: str) -> None:
     (tmp_path / "x.yaml").write_bytes(text)
     with pytest.raises(ValueError, match=message):
         read_yaml(tmp_path / "x.yaml")

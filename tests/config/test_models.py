@@ -104,7 +104,7 @@ def test_a_variant_differs_from_bbgm_in_what_it_is_named_for(method: str, expect
     assert _differences(one, other) == expected
 
 
-def test_frozen() -> None:
+def test_a_configuration_cannot_be_changed() -> None:
     config = load_run("bbgm", "smoke", 0)
     with pytest.raises(ValidationError, match="frozen"):
         config.seed = 1  # type: ignore[misc]

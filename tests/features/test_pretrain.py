@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from bbgm_demo import CLASSES, render_photo
 from safetensors import safe_open
 from scipy.optimize import linear_sum_assignment
 
 from bbgm.cli import main
 from bbgm.config import BackboneConfig
-from bbgm.data import rendering
 from bbgm.features.backbone import Backbone, keypoint_features, make_backbone, normalise
 from bbgm.features.pretrain import STREAM, Photo, eighth, plain, pretrain, side_of, write_weights
 from bbgm.features.weights import demo_file
@@ -34,9 +34,9 @@ def test_the_file_says_how_it_was_made() -> None:
 def scenes() -> list[tuple[str, np.ndarray, dict[str, np.ndarray]]]:
     """Three photographs of each class from seeds of no training: class, crop, keypoints in it."""
     found = []
-    for number, cls in enumerate(rendering.CLASSES):
+    for number, cls in enumerate(CLASSES):
         for k in range(3):
-            pixels, (seen,) = rendering.render_photo([cls], np.random.default_rng([9, number, k]), 30.0 * k)
+            pixels, (seen,) = render_photo([cls], np.random.default_rng([9, number, k]), 30.0 * k)
             image = torch.from_numpy(pixels).permute(2, 0, 1)[None].float()
             size = np.array([pixels.shape[1], pixels.shape[0]])
             crop = torch.nn.functional.interpolate(image, (256, 256), mode="bilinear", antialias=True)
@@ -49,7 +49,7 @@ def scenes() -> list[tuple[str, np.ndarray, dict[str, np.ndarray]]]:
 def matched(backbone: Backbone, examples: list[tuple[str, np.ndarray, dict[str, np.ndarray]]]) -> float:
     """Share of the keypoints that two photographs of a class show which the most similar features match rightly."""
     right = total = 0
-    for cls in rendering.CLASSES:
+    for cls in CLASSES:
         described = []
         for _, crop, points in (one for one in examples if one[0] == cls):
             maps, _ = backbone(normalise(torch.from_numpy(crop)[None]))
@@ -84,7 +84,7 @@ def test_training_is_reproducible_and_leaves_torchs_generator(tmp_path: Path) ->
     assert (tmp_path / "a.safetensors").read_bytes() == (tmp_path / "b.safetensors").read_bytes()
 
 
-def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_weights_with_their_provenance(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "small.safetensors"
     assert main(["pretrain-backbone", str(file), "--photos", "1", "--steps", "1"]) == 0
     assert capsys.readouterr().out.strip() == str(file)
@@ -118,7 +118,7 @@ def test_what_cannot_be_done_is_told_before_the_work(
     assert [file.name for file in tmp_path.iterdir()] == ["there"]
 
 
-def test_mirrored_labels() -> None:
+def test_a_mirror_swaps_left_and_right() -> None:
     """In a mirror the left wheel is a right one, and a car that faces right faces left."""
     assert plain("L_HeadLight") == plain("R_HeadLight") == "HeadLight"
     assert plain("Label_Top") == "Label_Top"

@@ -196,7 +196,7 @@ def test_sync_is_consistent_and_a_pair_may_be_missing():
     assert v.keys() == e.keys() == instances.keys()
 
 
-def test_graph_numbers_are_names():
+def test_numbers_of_graphs_are_names_in_any_order():
     """Graphs 2, 5 and 9 give what 0, 1 and 2 give, in any order of the keys."""
     instances = draw_set(np.random.default_rng(9))
     number = {0: 2, 1: 5, 2: 9}

@@ -18,7 +18,7 @@ def test_hamming_loss_of_a_padded_batch_is_the_same():
     assert hamming_loss(match, truth) == hamming_loss(list(match), list(truth)) == 3
 
 
-def test_gradient_of_the_hamming_loss():
+def test_gradient_of_the_hamming_loss_is_one_minus_twice_the_truth():
     match = [torch.eye(2, requires_grad=True), torch.zeros(1, 2, requires_grad=True)]
     hamming_loss(match, [torch.eye(2), torch.tensor([[False, True]])]).backward()
     torch.testing.assert_close(match[0].grad, torch.tensor([[-0.5, 0.5], [0.5, -0.5]]))

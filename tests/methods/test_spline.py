@@ -75,7 +75,7 @@ def test_layer_and_gradients_equal_the_definition(nodes, edges, aggregation, ker
 
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
-def test_numerical_gradient(aggregation):
+def test_gradient_is_numerical(aggregation):
     layer = make_layer(3, 2, aggr=aggregation, kernel_size=3)
     graph = delaunay_graph(np.random.default_rng(1).uniform(0, 256, (6, 2)))
     edge_index = torch.from_numpy(graph.edge_index)
@@ -160,7 +160,7 @@ def test_unsupported_settings_are_named(settings):
         SplineConv(2, 2, **settings)
 
 
-def test_paper_size():
+def test_at_the_papers_size_it_has_27_million_parameters():
     layer = SplineConv(1024, 1024)
     assert sum(parameter.numel() for parameter in layer.parameters()) == 27_264_000
     assert layer.weight.abs().max() <= (25 * 1024) ** -0.5

@@ -309,7 +309,7 @@ def test_importing_loads_no_matplotlib_and_drawing_no_pyplot(project: Path) -> N
     assert done.returncode == 0, done.stderr
 
 
-def test_real_willow_images(willow_folder: Path, tmp_path: Path) -> None:
+def test_pairs_of_real_images_are_drawn(willow_folder: Path, tmp_path: Path) -> None:
     protocol = ProtocolConfig(test_pairs_per_class=2)
     dataset = open_dataset(make_data(source="original", classes=("Duck",)), protocol)
     pairs = draw_test_pairs(dataset, protocol, "Duck")

@@ -51,7 +51,7 @@ def test_scores_can_be_recomputed_from_the_predictions(evaluation: Evaluation) -
     assert evaluation.mean["f1"] == np.mean([scores["f1"] for scores in evaluation.per_class.values()])
 
 
-def test_evaluation_mode_and_no_gradients(evaluation: Evaluation, matcher: Matcher) -> None:
+def test_evaluation_leaves_evaluation_mode_and_no_gradients(evaluation: Evaluation, matcher: Matcher) -> None:
     assert evaluation.seconds > 0
     assert not matcher.training
     assert all(parameter.grad is None for parameter in matcher.parameters())

@@ -32,7 +32,7 @@ def rows_of(table: tables.Table, method: str) -> list[str]:
     return table.frame.loc[table.frame["method"] == method, "row"].tolist()
 
 
-def test_means_deviations_and_differences(tree: Path) -> None:
+def test_rows_are_means_deviations_and_differences_of_the_runs(tree: Path) -> None:
     table = tables.make_table("Willow", "willow", tree)
     assert table.columns == ("face", "motorbike", "car", "duck", "bottle", "mean")
     assert rows_of(table, "BB-GM") == ["obtained", "std", "pairs std", "published", "published std", "difference"]

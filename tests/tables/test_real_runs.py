@@ -35,7 +35,7 @@ def unfiltered(root: Path) -> dict[str, RunRecord]:
     return records
 
 
-def test_voc_without_a_filter(root: Path, unfiltered: dict[str, RunRecord]) -> None:
+def test_voc_without_a_filter_scores_pairs_and_sets(root: Path, unfiltered: dict[str, RunRecord]) -> None:
     table = make_table("PascalVOCunfiltered", "smoke", root)
     metrics = unfiltered["bbgm"].metrics
     for setting, scores in (
@@ -56,7 +56,7 @@ def test_voc_without_a_filter(root: Path, unfiltered: dict[str, RunRecord]) -> N
     assert "BB-GM-Max" in read_table(table, "BB-GM", "BB-GM-Max", "pairs=test")
 
 
-def test_spair_by_viewpoint(root: Path) -> None:
+def test_spair_by_viewpoint_pools_the_pairs_of_each_class(root: Path) -> None:
     config = load_run("bbgm", "smoke", 0, dataset="spair", protocol={"test_pairs_per_class": 0}, **TINY)
     record = run(config, root / config.folder)
     table = make_table("Spair", "smoke", root)

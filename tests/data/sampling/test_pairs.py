@@ -158,7 +158,7 @@ def test_inclusion_keeps_what_the_target_has_more_and_leaves_no_source_keypoint_
         assert [pair.target.names[pair.kept2[j]] for j in pair.truth] == [pair.source.names[k] for k in pair.kept1]
 
 
-def test_both_readings_of_unmatched() -> None:
+def test_both_readings_of_unmatched_agree_unless_inclusion_filters() -> None:
     """Alike where source and target are drawn alike; under inclusion no source keypoint is without a partner."""
     names = [tuple(name for name in NAMES if (k >> "abcdefghij".index(name)) & 1 or name in "ab") for k in range(1024)]
     members = tuple(bare_image("X", k, names[k]) for k in range(0, 1024, 7))

@@ -257,7 +257,7 @@ def test_instances_are_the_costs_in_double_precision(pairs):
         np.testing.assert_array_equal(instance.edges2, costs.edges2)
 
 
-def test_bbgm_is_a_matcher():
+def test_a_matcher_without_a_loss_says_so():
     assert issubclass(BBGM, Matcher)
     with pytest.raises(NotImplementedError):
         Matcher().loss([])
