@@ -34,6 +34,7 @@ class Table:
         notes: how the numbers were made, and what to keep in mind.
         comparisons: rows with each other, see `bbgm.tables.compare`.
         best: (method, setting, column) of what is bold.
+        runs: ``method, setting, seed, <columns>``: the score of each run, %, of which ``obtained`` is the mean.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Table:
     notes: tuple[str, ...]
     comparisons: pd.DataFrame = field(default_factory=pd.DataFrame)
     best: frozenset[tuple[str, str, str]] = frozenset()
+    runs: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     def value(self, method: str, column: str, row: str = "obtained", setting: str | None = None) -> float:
         """One number, e.g. ``table.value("BB-GM", "mean")``.
