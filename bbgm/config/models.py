@@ -101,6 +101,9 @@ class NetworkConfig(Model):
     freeze_backbone: bool = Field(False, description="no update, batch norm evaluates, features cached on disk")
     refine: bool = Field(True, description="SplineCNN refinement")
     refine_weight: float = Field(0.1, description="weight of the SplineCNN output added to the visual features")
+    spline: Literal["bbgm", "torch_geometric"] = Field(
+        "bbgm", description="whose SplineConv; both give the same results"
+    )
     affinity: Literal["global", "fixed"] = Field("global", description="a from global features, or one learned vector")
     quadratic: bool = Field(True, description="False: only unary costs, as in the paper's ablation")
 

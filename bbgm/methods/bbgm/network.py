@@ -26,7 +26,8 @@ from bbgm.methods.bbgm.affinity import AFFINITIES, global_features
 from bbgm.methods.bbgm.sinkhorn import sinkhorn
 from bbgm.methods.dgmc import DGMC
 from bbgm.methods.losses import add_margin, batch_accuracy, hamming_loss, permutation_loss
-from bbgm.methods.spline import SplineConv, SplinePlan
+from bbgm.methods.spline import SplinePlan
+from bbgm.methods.spline_geometric import SPLINES
 
 __all__ = ["BBGM", "MATCHERS", "Matcher", "PairCosts", "SplineCNN", "make_matcher"]
 
@@ -55,10 +56,10 @@ class PairCosts:
 class SplineCNN(nn.Module):
     """Geometric refinement: x + weight * SplineConv(ReLU(SplineConv(x))), maxima over the neighbours, C -> C -> C."""
 
-    def __init__(self, channels: int, weight: float) -> None:
+    def __init__(self, channels: int, weight: float, spline: str = "bbgm") -> None:
         super().__init__()
-        self.weight = weight
-        self.first, self.second = SplineConv(channels, channels), SplineConv(channels, channels)
+        self.weight, layer = weight, SPLINES[spline]
+        self.first, self.second = layer(channels, channels), layer(channels, channels)
 
     def forward(self, x: Tensor, graphs: Sequence[Graph]) -> Tensor:
         """Refine the features (N, C) of the nodes of several graphs, one graph after another."""
@@ -84,7 +85,7 @@ class BBGM(VisualMatcher):
             super().__init__(network)
             channels, global_channels = self.backbone.node_channels, 2 * self.backbone.global_channels
             affinity = AFFINITIES[network.affinity]
-            self.refinement = SplineCNN(channels, network.refine_weight) if network.refine else None
+            self.refinement = SplineCNN(channels, network.refine_weight, network.spline) if network.refine else None
             self.vertex_affinity = affinity(channels, global_channels)
             self.edge_affinity = affinity(channels, global_channels) if network.quadratic else None
         self.solver = make_solver(config.solver.method, full=config.solver.full)
