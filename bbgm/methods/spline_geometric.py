@@ -49,7 +49,3 @@ def _make_reference(kernel_size: int, aggr: str, root_weight: bool, bias: bool) 
             "'pip install --no-build-isolation torch-geometric torch-spline-conv', or set network.spline: bbgm"
         ) from error
     return layer
-
-
-SPLINES: dict[str, type[SplineConv]] = {"bbgm": SplineConv, "torch_geometric": GeometricSplineConv}
-"""By the name in ``network.spline``."""

@@ -1,14 +1,13 @@
 """``network: {spline: torch_geometric}``: the same networks, with the layer of torch_geometric in them."""
 
 import importlib.util
-from pathlib import Path
 
 import pytest
 import torch
 
 from bbgm.config import RunConfig, load_run, make_run
 from bbgm.data.sampling.pairs import KeypointPair
-from bbgm.methods.bbgm.network import make_matcher
+from bbgm.methods.base import make_matcher
 
 INSTALLED = importlib.util.find_spec("torch_spline_conv") is not None
 needs_reference = pytest.mark.skipif(not INSTALLED, reason="torch-spline-conv is not installed")
@@ -19,16 +18,14 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 
-def config_of(spline: str, experiment: str = "bbgm") -> RunConfig:
+def config_of(spline: str) -> RunConfig:
     network = {"backbone": "small", "weights": "random", "spline": spline}
-    content = {"method": experiment, "title": experiment, "model": experiment, "budget": "smoke", "seed": 3}
-    return make_run({**content, "network": network, "dgmc": {"dropout": 0.0, "steps": 2}})
+    return make_run({"method": "bbgm", "title": "BB-GM", "budget": "smoke", "seed": 3, "network": network})
 
 
 @needs_reference
-@pytest.mark.parametrize("model", ["bbgm", "dgmc"])
-def test_parameters_losses_gradients_and_matchings_are_the_same(model: str, pairs: list[KeypointPair]) -> None:
-    ours, theirs = (make_matcher(config_of(spline, model)).train() for spline in ("bbgm", "torch_geometric"))
+def test_parameters_losses_gradients_and_matchings_are_the_same(pairs: list[KeypointPair]) -> None:
+    ours, theirs = (make_matcher(config_of(spline)).train() for spline in ("bbgm", "torch_geometric"))
     assert {type(layer).__name__ for layer in theirs.modules()} >= {"GeometricSplineConv"}
     assert {type(layer).__name__ for layer in ours.modules()} >= {"SplineConv"}
     first, second = ours.state_dict(), theirs.state_dict()
@@ -76,7 +73,11 @@ def test_where_it_is_missing_the_error_says_how_to_go_on() -> None:
         make_matcher(config_of("torch_geometric"))
 
 
-def test_ours_is_the_default(tmp_path: Path) -> None:
-    assert load_run("bbgm", "smoke", 0).network.spline == "bbgm"
-    with pytest.raises(ValueError, match="'bbgm' or 'torch_geometric'"):
+def test_ours_is_the_default_also_of_runs_that_were_stored_without_the_key() -> None:
+    config = load_run("bbgm", "smoke", 0)
+    assert config.network.spline == "bbgm"
+    stored = config.content()
+    del stored["network"]["spline"]
+    assert make_run(stored) == config
+    with pytest.raises(ValueError, match=r"network\.spline: .*not one of \['bbgm', 'torch_geometric'\]"):
         config_of("other")

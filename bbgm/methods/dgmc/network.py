@@ -32,15 +32,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from bbgm.config import DGMCConfig, RunConfig
 from bbgm.data.images.keypoints import FRAME
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.graphs.delaunay import Graph, largest_offset, pseudo_coordinates
 from bbgm.matching.solvers import Instance, make_solver
 from bbgm.methods.base import PAIRS, VisualMatcher, seeded
 from bbgm.methods.batching import Side
-from bbgm.methods.spline import SplinePlan
-from bbgm.methods.spline_geometric import SPLINES
+from bbgm.methods.dgmc.settings import DGMCConfig, DGMCRun
+from bbgm.methods.spline import SplineConv, SplinePlan
 
 EPSILON = 1e-8  # in the logarithm of the loss, as in the authors' code
 
@@ -53,13 +52,11 @@ class SplineStack(nn.Module):
         width: of the layers and of the output.
         concat: the linear layer sees the input and both layers' outputs, rather than the last output.
         dropout: share of the linear layer's inputs that is set to 0 in training.
-        spline: whose layers, a name of ``SPLINES``.
     """
 
-    def __init__(self, channels: int, width: int, concat: bool, dropout: float = 0.0, spline: str = "bbgm") -> None:
+    def __init__(self, channels: int, width: int, concat: bool, dropout: float = 0.0) -> None:
         super().__init__()
-        layer = SPLINES[spline]
-        self.first, self.second = layer(channels, width, aggr="mean"), layer(width, width, aggr="mean")
+        self.first, self.second = SplineConv(channels, width, aggr="mean"), SplineConv(width, width, aggr="mean")
         self.final = nn.Linear(channels + 2 * width if concat else width, width)
         self.concat, self.dropout = concat, dropout
 
@@ -105,14 +102,13 @@ class DGMC(VisualMatcher):
         config: of the run; `seed` decides the initial parameters, torch's global generator is left as it was.
     """
 
-    def __init__(self, config: RunConfig) -> None:
+    def __init__(self, config: DGMCRun) -> None:
         self.settings: DGMCConfig = config.dgmc
         width, indicator = self.settings.channels, self.settings.consensus_channels
         with seeded(config.seed):
             super().__init__(config.network, unit=self.settings.features == "unit")
-            channels, spline = self.backbone.node_channels, config.network.spline
-            self.local = SplineStack(channels, width, concat=False, dropout=self.settings.dropout, spline=spline)
-            self.consensus = SplineStack(indicator, indicator, concat=True, spline=spline)
+            self.local = SplineStack(self.backbone.node_channels, width, concat=False, dropout=self.settings.dropout)
+            self.consensus = SplineStack(indicator, indicator, concat=True)
             self.compare1, self.compare2 = nn.Linear(indicator, indicator), nn.Linear(indicator, 1)
         self.solver = make_solver("best", full=True)
         self.one_to_one = self.settings.rounding == "lap"
