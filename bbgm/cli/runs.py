@@ -15,7 +15,9 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     train.add_argument("--method", default="bbgm", help="a file of config/experiments (default %(default)s)")
     train.add_argument("--budget", default="demo", help="a file of config/budgets (default %(default)s)")
     train.add_argument(
-        "--dataset", help="voc, willow, spair or folder (default: what the experiment says, else willow)"
+        "--dataset",
+        help="voc, willow, spair, folder or one that a plugin registers (default: what the experiment says, else "
+        "willow)",
     )
     train.add_argument("--filter", help="intersection (default), inclusion or unfiltered")
     train.add_argument("--seed", type=int, default=0, help="of all random numbers (default %(default)s)")
