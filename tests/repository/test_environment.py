@@ -1,6 +1,7 @@
 """One set of packages: requirements.txt, environment.yml, pyproject.toml and the Makefile agree."""
 
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -50,14 +51,61 @@ def test_conda_environment_is_requirements_and_the_references_of_tests(project: 
     assert everything == requirements(project)
 
 
-def test_pins_satisfy_the_declared_bounds(project: Path) -> None:
+def declared(project: Path) -> list[Requirement]:
+    """What pyproject.toml asks for: dependencies, extras and dependency groups."""
     table = project_table(project)
+    groups = tomllib.loads((project / "pyproject.toml").read_text())["dependency-groups"]
+    lists = [table["dependencies"], *table["optional-dependencies"].values(), *groups.values()]  # type: ignore[attr-defined]
+    lines = [line for lines in lists for line in lines if isinstance(line, str)]
+    return [requirement for line in lines if (requirement := Requirement(line)).name != "bbgm-solver"]
+
+
+def test_pins_satisfy_the_declared_bounds(project: Path) -> None:
     pins = conda(project)
-    extras = [line for lines in table["optional-dependencies"].values() for line in lines]  # type: ignore[attr-defined]
-    for line in [*table["dependencies"], *extras]:  # type: ignore[misc]
-        requirement = Requirement(line)
-        if requirement.name != "bbgm-solver":
-            assert pins[canonicalize_name(requirement.name)] in requirement.specifier, line
+    for requirement in declared(project):
+        assert pins[canonicalize_name(requirement.name)] in requirement.specifier, requirement
+
+
+def test_what_is_pinned_is_declared(project: Path) -> None:
+    assert set(conda(project)) == {canonicalize_name(requirement.name) for requirement in declared(project)}
+
+
+def test_the_group_dev_has_all_groups(project: Path) -> None:
+    groups = tomllib.loads((project / "pyproject.toml").read_text())["dependency-groups"]
+    included = [line["include-group"] for line in groups["dev"]]
+    assert sorted(included) == sorted(set(groups) - {"dev"})
+
+
+def test_nothing_is_pinned_that_is_not_used(project: Path) -> None:
+    """Each package is imported, or a command of it is called, or it is of use to one of these."""
+    used_by = {
+        "cmake": "scikit-build-core",
+        "ipykernel": "jupyterlab",
+        "ninja": "scikit-build-core",
+        "pytest-xdist": "pytest",
+        "types-pyyaml": "mypy",
+    }
+    names = {
+        "import-linter": "importlinter",
+        "jupyterlab": "jupyter lab",
+        "pillow": "PIL",
+        "pyyaml": "yaml",
+        "scikit-build-core": "scikit_build_core",
+    }
+    listing = subprocess.run(["git", "ls-files"], cwd=project, capture_output=True, text=True, check=False)
+    if listing.returncode:
+        pytest.skip("not a git checkout")
+    files = [file for name in listing.stdout.splitlines() if (file := project / name).is_file()]
+    code = "\n".join(file.read_text(encoding="utf-8") for file in files if file.suffix in (".py", ".ipynb"))
+    callers = [file for file in files if file.suffix == ".smk" or file.name in ("Makefile", ".pre-commit-config.yaml")]
+    callers += [project / "solver_src/pyproject.toml", project / "tests/notebooks/test_outputs.py"]
+    calls = "\n".join(file.read_text(encoding="utf-8") for file in callers)
+    pins = requirements(project)
+    for package in pins:
+        name = names.get(package, package)
+        imported = re.search(rf"\b(?:import|from) {name.replace('-', '_')}\b", code)
+        called = re.search(rf"(?<![\w-]){re.escape(name)}\b|--{name}\b", calls)
+        assert imported or called or used_by.get(package) in pins, f"{package} is pinned, and nothing uses it"
 
 
 @pytest.mark.parametrize(("name", "variable"), REFERENCES.items())
