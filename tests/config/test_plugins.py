@@ -46,9 +46,9 @@ class Nearest(Matcher):
 
     one_to_one = False
 
-    def __init__(self, start):
+    def __init__(self, config):
         super().__init__()
-        self.scale = nn.Parameter(torch.tensor(start))
+        self.scale = nn.Parameter(torch.tensor(config.nearest.start))
 
     def scores(self, pair):
         xy1, xy2 = (torch.from_numpy(xy).float() for xy in (pair.source.xy[pair.kept1], pair.target.xy[pair.kept2]))
@@ -69,10 +69,9 @@ class NearestConfig(Model):
 
 
 class NearestRun(RunConfig):
-    nearest: NearestConfig = NearestConfig()
+    matcher: ClassVar[Any] = Nearest
 
-    def make_matcher(self):
-        return Nearest(self.nearest.start)
+    nearest: NearestConfig = NearestConfig()
 
 
 class DotsData(DataConfig):

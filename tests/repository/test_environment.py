@@ -4,6 +4,7 @@ import re
 import subprocess
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -12,8 +13,13 @@ from packaging.utils import canonicalize_name
 
 CONDA_NAMES = {"pytorch": "torch"}
 """conda-forge's name of a package where it differs from the one in requirements.txt."""
+OWN = {"bbgm-solver", "bbgm-demo"}
+"""Distributions of this repository."""
 CONDA_ONLY = {"python", "pip", "setuptools", "cxx-compiler", "doctest"}
 """What requirements.txt cannot name: interpreter, compiler, a C++ header."""
+
+OUR_OWN = {"bbgm-solver", "bbgm-demo"}
+"""Installed from this checkout."""
 
 REFERENCES = {"torch-spline-conv": "SPLINE_VERSION", "pygmtools": "PYGMTOOLS_VERSION"}
 """What only tests compare with, and the Makefile's variable of its version; installed where that is possible."""
@@ -52,12 +58,23 @@ def test_conda_environment_is_requirements_and_the_references_of_tests(project: 
 
 
 def declared(project: Path) -> list[Requirement]:
-    """What pyproject.toml asks for: dependencies, extras and dependency groups."""
+    """What the distributions ask for: dependencies, extras and dependency groups."""
+    lines: list[Any] = []
+    for folder in (".", "demo_src"):
+        content = tomllib.loads((project / folder / "pyproject.toml").read_text())
+        lists = content["project"]["optional-dependencies"] | content.get("dependency-groups", {})
+        lines += [*content["project"]["dependencies"], *(line for one in lists.values() for line in one)]
+    found = [Requirement(line) for line in lines if isinstance(line, str)]
+    return [requirement for requirement in found if requirement.name not in OWN]
+
+
+def test_the_renderer_is_optional_and_its_own_distribution(project: Path) -> None:
+    """`pip install .` goes without it; the Makefile and environment.yml install it."""
     table = project_table(project)
-    groups = tomllib.loads((project / "pyproject.toml").read_text())["dependency-groups"]
-    lists = [table["dependencies"], *table["optional-dependencies"].values(), *groups.values()]  # type: ignore[attr-defined]
-    lines = [line for lines in lists for line in lines if isinstance(line, str)]
-    return [requirement for line in lines if (requirement := Requirement(line)).name != "bbgm-solver"]
+    assert table["optional-dependencies"]["demo"] == ["bbgm-demo"]  # type: ignore[index]
+    assert not {"bbgm-demo", "threadpoolctl"} & {Requirement(line).name for line in table["dependencies"]}  # type: ignore[attr-defined]
+    for name in ("Makefile", "environment.yml"):
+        assert "--editable ./demo_src" in (project / name).read_text(), name
 
 
 def test_pins_satisfy_the_declared_bounds(project: Path) -> None:

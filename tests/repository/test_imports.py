@@ -32,12 +32,14 @@ def test_no_import_climbs(project: Path) -> None:
         ("bbgm/graphs/delaunay.py", "def lazy() -> None:\n    import bbgm.methods.losses"),
         ("bbgm/scoring/cycles.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import bbgm.runs.fit"),
         ("bbgm/data/images/split.py", "import bbgm.data.readers.voc"),
+        ("bbgm_demo/seeds.py", "import bbgm.base"),
         ("bbgm/fresh/__init__.py", '"""A folder without a place in the contract."""'),
     ],
-    ids=["plain", "lazy", "for_type_checks", "inside_data", "new_folder"],
+    ids=["plain", "lazy", "for_type_checks", "inside_data", "demo", "new_folder"],
 )
 def test_an_import_that_climbs_is_found(project: Path, tmp_path: Path, module: str, line: str) -> None:
-    shutil.copytree(project / "bbgm", tmp_path / "bbgm", ignore=shutil.ignore_patterns("__pycache__"))
+    for package in (project / "bbgm", project / "demo_src" / "bbgm_demo"):
+        shutil.copytree(package, tmp_path / package.name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(project / "pyproject.toml", tmp_path)
     file = tmp_path / module
     file.parent.mkdir(exist_ok=True)
@@ -50,7 +52,8 @@ def test_an_import_that_climbs_is_found(project: Path, tmp_path: Path, module: s
 
 
 def test_no_folder_has_more_modules_than_one_look_takes_in(project: Path) -> None:
-    folders = [file.parent for file in (project / "bbgm").rglob("__init__.py")]
+    packages = (project / "bbgm", project / "demo_src" / "bbgm_demo")
+    folders = [file.parent for package in packages for file in package.rglob("__init__.py")]
     count = {
         str(folder.relative_to(project)): len([file for file in folder.glob("*.py") if file.name != "__init__.py"])
         for folder in folders

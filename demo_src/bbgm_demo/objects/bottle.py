@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from bbgm.data.rendering.mesh import Part, bezier, both_sides, revolve, surface
-from bbgm.data.rendering.paint import Material, Noise, Paint, blend, colour, plain, random_colour, step
-from bbgm.data.rendering.scene import Model
+from bbgm_demo.rendering.mesh import Part, bezier, both_sides, revolve, surface
+from bbgm_demo.rendering.paint import Material, Noise, Paint, blend, colour, plain, random_colour, step
+from bbgm_demo.rendering.scene import Model
 
 CODE = 0.3
 """Height of the middle of the bar code on the back label, as a share of the label's."""

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from bbgm.data.rendering.mesh import Part, both_sides, loft, revolve, superellipsoid
-from bbgm.data.rendering.paint import Material, Noise, Paint, blend, colour, plain, random_colour, step
-from bbgm.data.rendering.scene import Model
+from bbgm_demo.rendering.mesh import Part, both_sides, loft, revolve, superellipsoid
+from bbgm_demo.rendering.paint import Material, Noise, Paint, blend, colour, plain, random_colour, step
+from bbgm_demo.rendering.scene import Model
 
 WHITE, BLACK, GREY = np.full(3, 0.85), np.full(3, 0.012), np.full(3, 0.35)
 

@@ -1,10 +1,9 @@
 """The z-buffer against a test of every sample with every triangle."""
 
 import numpy as np
+from bbgm_demo.rendering.raster import rasterise
 from hypothesis import given
 from hypothesis import strategies as st
-
-from bbgm.data.rendering.raster import rasterise
 
 
 def brute_force(corners: np.ndarray, nearness: np.ndarray, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:

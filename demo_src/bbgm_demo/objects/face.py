@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bbgm.data.rendering.mesh import (
+from bbgm_demo.rendering.mesh import (
     Part,
     bezier,
     both_sides,
@@ -15,8 +15,8 @@ from bbgm.data.rendering.mesh import (
     surface,
     tube,
 )
-from bbgm.data.rendering.paint import Material, Noise, Paint, blend, colour, plain, random_colour, random_paint, step
-from bbgm.data.rendering.scene import Model
+from bbgm_demo.rendering.paint import Material, Noise, Paint, blend, colour, plain, random_colour, random_paint, step
+from bbgm_demo.rendering.scene import Model
 
 
 def face(generator: np.random.Generator, noise: Noise) -> Model:

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bbgm.data.rendering import background
-from bbgm.data.rendering.camera import aim
-from bbgm.data.rendering.light import random_light
-from bbgm.data.rendering.mesh import Part, revolve, rotation, superellipsoid
-from bbgm.data.rendering.paint import Material, Noise, random_paint
-from bbgm.data.rendering.shading import draw
+from bbgm_demo.rendering import background
+from bbgm_demo.rendering.camera import aim
+from bbgm_demo.rendering.light import random_light
+from bbgm_demo.rendering.mesh import Part, revolve, rotation, superellipsoid
+from bbgm_demo.rendering.paint import Material, Noise, random_paint
+from bbgm_demo.rendering.shading import draw
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bbgm.data.rendering.paint import Material
+from bbgm_demo.rendering.paint import Material
 
 
 @dataclass(frozen=True, eq=False)

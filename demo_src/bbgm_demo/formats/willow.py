@@ -1,4 +1,4 @@
-"""Demo data in the format of Willow ObjectClass: one object an image, all ten keypoints annotated, seen or not."""
+"""The format of Willow ObjectClass: one object per image, all ten keypoints annotated, seen or not."""
 
 from functools import partial
 from io import BytesIO
@@ -8,19 +8,20 @@ import numpy as np
 from PIL import Image
 from scipy.io import savemat
 
-from bbgm.data import rendering
-from bbgm.data.demo.parallel import in_parallel
-from bbgm.data.images.split import class_key
-from bbgm.data.readers.willow import FOLDER as FOLDER
+from bbgm_demo.parallel import in_parallel
+from bbgm_demo.pictures import CLASSES, render_image
+from bbgm_demo.seeds import key
+
+FOLDER = "WILLOW-ObjectClass"
 
 
 def write_tree(tree: Path, seed: int, images_per_class: int) -> None:
     """Write ``<Class>/demo_0000.png`` and ``.mat``, ..."""
-    for cls in rendering.CLASSES:
+    for cls in CLASSES:
         (tree / cls).mkdir()
     jobs = [
-        partial(write_example, tree / cls / f"demo_{index:04d}", cls, [seed, class_key(cls), index])
-        for cls in rendering.CLASSES
+        partial(write_example, tree / cls / f"demo_{index:04d}", cls, [seed, key(cls), index])
+        for cls in CLASSES
         for index in range(images_per_class)
     ]
     in_parallel(jobs, "rendering the demo data like Willow")
@@ -28,7 +29,7 @@ def write_tree(tree: Path, seed: int, images_per_class: int) -> None:
 
 def write_example(stem: Path, cls: str, seed: list[int]) -> None:
     """Render one object; write the picture and its annotation."""
-    pixels, xy = rendering.render_image(cls, np.random.default_rng(seed))
+    pixels, xy = render_image(cls, np.random.default_rng(seed))
     Image.fromarray(pixels).save(stem.with_suffix(".png"), compress_level=3)
     stem.with_suffix(".mat").write_bytes(mat_bytes(xy))
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bbgm.data.rendering.camera import Camera
-from bbgm.data.rendering.light import Light, ShadowMap
-from bbgm.data.rendering.paint import Noise, blend, colour, step
+from bbgm_demo.rendering.camera import Camera
+from bbgm_demo.rendering.light import Light, ShadowMap
+from bbgm_demo.rendering.paint import Noise, blend, colour, step
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bbgm.data.rendering.raster import rasterise
+from bbgm_demo.rendering.raster import rasterise
 
 SHADOW_SIDE = 320
 

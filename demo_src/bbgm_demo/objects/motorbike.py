@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from bbgm.data.rendering.mesh import Part, bezier, both_sides, revolve, superellipsoid, surface, tube
-from bbgm.data.rendering.paint import Material, Noise, blend, colour, plain, random_colour, step
-from bbgm.data.rendering.scene import Model
+from bbgm_demo.rendering.mesh import Part, bezier, both_sides, revolve, superellipsoid, surface, tube
+from bbgm_demo.rendering.paint import Material, Noise, blend, colour, plain, random_colour, step
+from bbgm_demo.rendering.scene import Model
 
 
 def motorbike(generator: np.random.Generator, noise: Noise) -> Model:

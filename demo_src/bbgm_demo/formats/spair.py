@@ -1,13 +1,13 @@
-"""Demo data in the format of SPair-71k: pairs of the photographs of the demo data like VOC, and how difficult they are.
+"""The format of SPair-71k: pairs of the photographs in the format of Pascal VOC, and how difficult each pair is.
 
-As in the real ones, an image shows one object of its class, also a truncated or an occluded one; a pair lists the
-keypoints that both images show. How difficult it is follows from what the renderer knows, not from anybody's judgement:
+As in the real data set, an image shows one object of its class, which may be truncated or occluded, and a pair lists
+the keypoints that are visible in both images. Its difficulty follows from what the renderer knows:
 
-1. ``viewpoint_variation``: the angle between the two directions to the camera, as the objects see it; 0 up to
-   EASY degrees, 1 up to MEDIUM, 2 above. Of each class about `SHARES` are chosen.
-2. ``scale_variation``: how many times larger one box is than the other, by area in per cent of the image; 0 up to 2
-   times, 1 up to 4, 2 above.
-3. ``truncation``, ``occlusion``: 0 of none, 1 of the source, 2 of the target, 3 of both.
+1. ``viewpoint_variation``: by the angle between the two directions to the camera, in the axes of the objects; 0 up to
+   EASY degrees, 1 up to MEDIUM, 2 above. `SHARES` is about the share of each among the pairs of a class.
+2. ``scale_variation``: by the ratio of the areas of the two boxes, each as a share of its image; 0 up to 2, 1 up to 4,
+   2 above.
+3. ``truncation``, ``occlusion``: 0 neither object, 1 the source, 2 the target, 3 both.
 4. ``mirror``: 1 if one view is within EASY degrees of the other's mirror image, but not of the other itself.
 """
 
@@ -20,33 +20,35 @@ from typing import Any
 
 import numpy as np
 
-from bbgm.data.demo.voc import FOLDER as VOC_FOLDER
-from bbgm.data.demo.voc import NAMES, Scene, read_scenes
-from bbgm.data.images.split import class_key
-from bbgm.data.readers.spair import FOLDER as FOLDER
-from bbgm.data.readers.spair import LAYOUT, PARTS
-from bbgm.data.readers.voc import DEVKITS
+from bbgm_demo.formats.voc import DEVKIT, NAMES, Scene, read_scenes
+from bbgm_demo.formats.voc import FOLDER as VOC_FOLDER
+from bbgm_demo.seeds import key
+
+FOLDER = "SPair-71k"
+LAYOUT = "large"
+PARTS = {"train": "trn", "test": "test"}
+"""SPair's names of the parts of the split."""
 
 EASY, MEDIUM = 35.0, 80.0
 SHARES = (0.45, 0.3, 0.25)
 PAIRS = {"train": 6, "test": 3}
-"""Pairs of a class for each of Willow's images, if there are as many."""
+"""At most so many pairs per class for each image per class in Willow's format."""
 
 LEAST = 3
-"""Common keypoints of a pair, at least."""
+"""Fewest common keypoints of a pair."""
 
 _STREAM = 2  # keeps the random numbers apart from those of the other formats
 
 
 def write_tree(tree: Path, seed: int, images_per_class: int) -> None:
-    """Write images, their annotations, and for each part the pairs and their layout. Needs the tree like VOC beside."""
+    """Write images, annotations, and the pairs of both parts. The tree in the format of VOC must be beside this one."""
     voc = tree.parent / VOC_FOLDER
     scenes = usable(read_scenes(voc))
     for cls in NAMES.values():
         for name in ("JPEGImages", "ImageAnnotation"):
             (tree / name / cls).mkdir(parents=True)
     for scene in scenes:
-        photo = voc / DEVKITS[0] / "JPEGImages" / f"{scene.image}.jpg"
+        photo = voc / DEVKIT / "JPEGImages" / f"{scene.image}.jpg"
         shutil.copyfile(photo, tree / "JPEGImages" / scene.cls / photo.name)
         _write_json(tree / "ImageAnnotation" / scene.cls / f"{scene.image}.json", _image_annotation(scene))
     (tree / "Layout" / LAYOUT).mkdir(parents=True)
@@ -56,7 +58,7 @@ def write_tree(tree: Path, seed: int, images_per_class: int) -> None:
         lines: list[str] = []
         for cls in sorted(NAMES.values()):
             members = [scene for scene in scenes if (scene.cls, scene.part) == (cls, subset)]
-            generator = np.random.default_rng([seed, class_key(cls), _STREAM, class_key(subset)])
+            generator = np.random.default_rng([seed, key(cls), _STREAM, key(subset)])
             for source, target in choose_pairs(members, PAIRS[subset] * images_per_class, generator):
                 lines.append(f"{len(lines) + 1:06d}-{source.image}-{target.image}:{cls}")
                 _write_json(folder / f"{lines[-1]}.json", _pair_annotation(len(lines), lines[-1], source, target))
@@ -64,7 +66,7 @@ def write_tree(tree: Path, seed: int, images_per_class: int) -> None:
 
 
 def usable(scenes: Sequence[Scene]) -> list[Scene]:
-    """Objects that are the only one of their class in their image, not difficult, and show enough keypoints."""
+    """Objects that are the only one of their class in their image, not difficult, and have enough visible keypoints."""
     of_class = [(scene.image, scene.cls) for scene in scenes]
     return [
         scene
@@ -116,7 +118,7 @@ def scale_variation(first: Scene, second: Scene) -> int:
 
 
 def _seen(scene: Scene) -> dict[str, list[int]]:
-    """Whole px of the keypoints that are seen, by their numbers in the class."""
+    """Visible keypoints in whole px, by their numbers in the class."""
     points = enumerate(scene.keypoints.values())
     return {str(number): [round(point[0]), round(point[1])] for number, point in points if point is not None}
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from bbgm.data.rendering.mesh import Part, bezier, both_sides, superellipsoid, tube
-from bbgm.data.rendering.paint import Material, Noise, Paint, blend, colour, plain, random_colour, step
-from bbgm.data.rendering.scene import Model
+from bbgm_demo.rendering.mesh import Part, bezier, both_sides, superellipsoid, tube
+from bbgm_demo.rendering.paint import Material, Noise, Paint, blend, colour, plain, random_colour, step
+from bbgm_demo.rendering.scene import Model
 
 
 def duck(generator: np.random.Generator, noise: Noise) -> Model:

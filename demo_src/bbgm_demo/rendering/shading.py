@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.ndimage import uniform_filter
 
-from bbgm.data.rendering import background
-from bbgm.data.rendering.camera import Camera
-from bbgm.data.rendering.light import Light, ShadowMap, dot, unit
-from bbgm.data.rendering.mesh import Part
-from bbgm.data.rendering.raster import rasterise
+from bbgm_demo.rendering import background
+from bbgm_demo.rendering.camera import Camera
+from bbgm_demo.rendering.light import Light, ShadowMap, dot, unit
+from bbgm_demo.rendering.mesh import Part
+from bbgm_demo.rendering.raster import rasterise
 
 OVERSAMPLING = 2
 """Samples of a px, in each direction."""

@@ -1,11 +1,11 @@
-"""Demo data in the format of Pascal VOC 2011 with Berkeley keypoints.
+"""The format of Pascal VOC 2011 with Berkeley keypoints.
 
-As in the real ones, an image may have several objects, objects may be small, cut off or partly behind others, only the
-keypoints that are seen are annotated, and some objects are not used: those flagged as difficult, occluded or truncated,
-and persons after 2008.
+As in the real data set, an image may show several objects, and objects may be small, cut off, or partly behind others.
+Only visible keypoints are annotated. Users of the real data set skip objects that are flagged as difficult, occluded or
+truncated, and persons after 2008; all of these occur here, too.
 
-``scenes.json``, which the real data set has not, keeps what the renderer knows: see `Scene`. The split is a JSON file,
-as `bbgm.data.readers.voc_split` reads it.
+Two files are not in the real data set: ``voc2011_pairs.json`` is the split (part -> class -> names of objects), and
+``scenes.json`` holds what the renderer knows about each object, see `Scene`.
 """
 
 import json
@@ -17,25 +17,27 @@ from xml.etree import ElementTree as Xml
 import numpy as np
 from PIL import Image
 
-from bbgm.data import rendering
-from bbgm.data.demo.parallel import in_parallel
-from bbgm.data.images.split import class_key
-from bbgm.data.readers.voc import DEVKITS
-from bbgm.data.readers.voc import FOLDER as FOLDER
-from bbgm.data.readers.voc_split import FILE
+from bbgm_demo.parallel import in_parallel
+from bbgm_demo.pictures import CLASSES, SeenObject, render_photo
+from bbgm_demo.seeds import key
 
-NAMES = {"Car": "car", "Duck": "bird", "Face": "person", "Motorbike": "motorbike", "Winebottle": "bottle"}
-"""VOC's names of the renderer's classes."""
+FOLDER = "PascalVOC"
+DEVKIT = "VOC2011"
+"""Folder of images and VOC's own annotations; those of Berkeley are in ``annotations``."""
 
+SPLIT = "voc2011_pairs.json"
 SCENES = "scenes.json"
+NAMES = {"Car": "car", "Duck": "bird", "Face": "person", "Motorbike": "motorbike", "Winebottle": "bottle"}
+"""VOC's names for the renderer's classes."""
+
 PHOTOS = 2.4
-"""Photographs of a class for each of Willow's images."""
+"""Photographs per class for each image per class in Willow's format."""
 
 TRUNCATED, OCCLUDED = 0.12, 0.12
-"""From which share of an object outside of the picture, or behind others, it is flagged."""
+"""An object is flagged if more than this share of it is outside the picture, or behind others."""
 
 DIFFICULT = 100.0
-"""px, of the longer side, below which an object is."""
+"""px; an object whose longer side is shorter is flagged as difficult."""
 
 _STREAM = 1  # keeps the random numbers apart from those of the other formats
 _POSES = ("Right", "Frontal", "Left", "Rear")  # of an object that faces right where the azimuth is 0
@@ -50,11 +52,11 @@ class Scene:
         cls: VOC's name of its class.
         part: "train" or "test".
         size: width and height of the image, px.
-        box: left, top, right, bottom of what is seen, px.
+        box: left, top, right, bottom of the visible part, px.
         azimuth, elevation: degrees, of the direction from the object to the camera: 0 is the side that Willow shows.
         pose: as in VOC's annotations.
         difficult, occluded, truncated: flags.
-        keypoints: x and y in px, by name; None where it is not seen.
+        keypoints: x and y in px, by name; None where it is not visible.
     """
 
     name: str
@@ -85,7 +87,7 @@ def read_scenes(tree: Path) -> list[Scene]:
 def write_tree(tree: Path, seed: int, images_per_class: int) -> None:
     """Write images, both annotations, split and scenes."""
     for folder in ("JPEGImages", "Annotations"):
-        (tree / DEVKITS[0] / folder).mkdir(parents=True)
+        (tree / DEVKIT / folder).mkdir(parents=True)
     for cls in NAMES.values():
         (tree / "annotations" / cls).mkdir(parents=True)
     photos = round(PHOTOS * images_per_class)
@@ -106,7 +108,7 @@ def write_tree(tree: Path, seed: int, images_per_class: int) -> None:
         }
         for part in ("train", "test")
     }
-    (tree / FILE).with_suffix(".json").write_text(json.dumps(split, indent=0), encoding="utf-8")
+    (tree / SPLIT).write_text(json.dumps(split, indent=0), encoding="utf-8")
     (tree / SCENES).write_text(json.dumps([asdict(scene) for scene in scenes], indent=0), encoding="utf-8")
 
 
@@ -116,27 +118,27 @@ def write_photo(tree: Path, number: int, index: int, cls: str, seed: int) -> lis
     Args:
         number: of the photograph among all; index: among those of its class.
     """
-    generator = np.random.default_rng([seed, class_key(cls), _STREAM, index])
+    generator = np.random.default_rng([seed, key(cls), _STREAM, index])
     classes = [cls]
     if generator.random() < 0.15:
-        classes.append(rendering.CLASSES[generator.integers(len(rendering.CLASSES))])
-    pixels, objects = rendering.render_photo(classes, generator, _azimuth(index, generator))
+        classes.append(CLASSES[generator.integers(len(CLASSES))])
+    pixels, objects = render_photo(classes, generator, _azimuth(index, generator))
     image = f"{_year(index)}_{number + 1:06d}"
     height, width = pixels.shape[:2]
-    Image.fromarray(pixels).save(tree / DEVKITS[0] / "JPEGImages" / f"{image}.jpg", quality=92)
+    Image.fromarray(pixels).save(tree / DEVKIT / "JPEGImages" / f"{image}.jpg", quality=92)
     seen = [one for one in objects if one.box[2] > one.box[0]]
     scenes = [
         _scene(f"{image}_{k + 1}", "test" if index % 4 == 3 else "train", (width, height), one)
         for k, one in enumerate(seen)
     ]
-    _write_xml(tree / DEVKITS[0] / "Annotations" / f"{image}.xml", _annotation(image, (width, height), scenes))
+    _write_xml(tree / DEVKIT / "Annotations" / f"{image}.xml", _annotation(image, (width, height), scenes))
     for scene in scenes:
         _write_xml(tree / "annotations" / scene.cls / f"{scene.name}.xml", _keypoints(scene))
     return scenes
 
 
 def _year(index: int) -> int:
-    """Most of 2008; some of 2007, without a flag for occlusion, and some later, whose persons are not used."""
+    """Most are from 2008; some from 2007, which has no flag for occlusion, and some later, whose persons are unused."""
     return 2007 if index % 9 == 4 else 2010 if index % 13 == 8 else 2008
 
 
@@ -147,7 +149,7 @@ def _azimuth(index: int, generator: np.random.Generator) -> float:
     return float(360 * 0.618 * index + generator.uniform(-20, 20))
 
 
-def _scene(name: str, part: str, size: tuple[int, int], one: rendering.SeenObject) -> Scene:
+def _scene(name: str, part: str, size: tuple[int, int], one: SeenObject) -> Scene:
     left, top, right, bottom = one.box  # of the px; a person draws it around them
     box = (max(left - 1, 0.0), max(top - 1, 0.0), min(right + 1, float(size[0])), min(bottom + 1, float(size[1])))
     azimuth = float(np.degrees(np.arctan2(one.view[0], -one.view[1]))) % 360
@@ -189,7 +191,7 @@ def _annotation(image: str, size: tuple[int, int], scenes: list[Scene]) -> Xml.E
 
 
 def _keypoints(scene: Scene) -> Xml.Element:
-    """The Berkeley annotation of an object: those keypoints that are seen."""
+    """The Berkeley annotation of an object: its visible keypoints."""
     root = Xml.Element("annotation")
     _texts(root, image=scene.image, voc_id=scene.name.rsplit("_", 1)[1], category=scene.cls, subcategory="")
     left, top, right, bottom = scene.box

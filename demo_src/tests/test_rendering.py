@@ -4,12 +4,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
-
-from bbgm.data.rendering import MODELS
-from bbgm.data.rendering.camera import aim
-from bbgm.data.rendering.light import Light, ShadowMap
-from bbgm.data.rendering.mesh import Part, bezier, outermost, revolve, rotation, superellipsoid, surface, tube
-from bbgm.data.rendering.paint import Material, Noise, checked, dotted, plain, striped
+from bbgm_demo.objects import MODELS
+from bbgm_demo.rendering.camera import aim
+from bbgm_demo.rendering.light import Light, ShadowMap
+from bbgm_demo.rendering.mesh import Part, bezier, outermost, revolve, rotation, superellipsoid, surface, tube
+from bbgm_demo.rendering.paint import Material, Noise, checked, dotted, plain, striped
 
 GREY = Material(plain(np.full(3, 0.5)))
 

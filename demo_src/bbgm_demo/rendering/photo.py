@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bbgm.data.rendering import background
-from bbgm.data.rendering.camera import Camera, aim
-from bbgm.data.rendering.light import random_light, unit
-from bbgm.data.rendering.mesh import Part, rotation
-from bbgm.data.rendering.paint import Noise
-from bbgm.data.rendering.raster import rasterise
-from bbgm.data.rendering.scene import Model, clutter
-from bbgm.data.rendering.shading import OVERSAMPLING, Surface, draw
+from bbgm_demo.rendering import background
+from bbgm_demo.rendering.camera import Camera, aim
+from bbgm_demo.rendering.light import random_light, unit
+from bbgm_demo.rendering.mesh import Part, rotation
+from bbgm_demo.rendering.paint import Noise
+from bbgm_demo.rendering.raster import rasterise
+from bbgm_demo.rendering.scene import Model, clutter
+from bbgm_demo.rendering.shading import OVERSAMPLING, Surface, draw
 
 NEAR = 0.09
 """A landmark is seen if the visible surface comes this close to it; an object is about 2 long or high."""
