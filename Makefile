@@ -20,7 +20,7 @@ PACKAGES := .venv/.packages-$(call content,requirements.txt)
 SOLVER := .venv/.solver-$(call content,requirements.txt $(SOLVER_FILES))
 MODULE := .venv/.module-$(call content,requirements.txt pyproject.toml demo_src/pyproject.toml)
 
-# Reference of the SplineConv parity test. It is built from source once (4 minutes on 2 cores) and kept for later clones.
+# For network.spline: torch_geometric and the tests that compare with it. It is built from source once (4 minutes on 2 cores) and kept for later clones.
 SPLINE_VERSION := 1.2.2
 TORCH_VERSION := $(shell sed -n 's/^torch==//p' requirements.txt)
 SPLINE := .venv/.torch_spline_conv-$(SPLINE_VERSION)-$(TORCH_VERSION)
@@ -69,12 +69,13 @@ check:
 $(SPLINE): $(PACKAGES)
 	@mkdir -p "$(WHEELS)"
 	@ls "$(WHEELS)"/torch_spline_conv-$(SPLINE_VERSION)-*.whl >/dev/null 2>&1 \
-	  || { echo "== Building torch-spline-conv, the reference of one test (4 minutes, once; kept in $(WHEELS))"; \
+	  || { echo "== Building torch-spline-conv, which some tests compare with (4 minutes, once; kept in $(WHEELS))"; \
 	       FORCE_ONLY_CPU=1 pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps \
 	         --wheel-dir "$(WHEELS)" torch-spline-conv==$(SPLINE_VERSION); } \
-	  || echo "== torch-spline-conv could not be built: its parity test will be skipped"
+	  || echo "== torch-spline-conv could not be built: the tests that compare with it will be skipped"
 	@if ls "$(WHEELS)"/torch_spline_conv-$(SPLINE_VERSION)-*.whl >/dev/null 2>&1; then \
-	  pip install --quiet --disable-pip-version-check --no-deps "$(WHEELS)"/torch_spline_conv-$(SPLINE_VERSION)-*.whl; touch $@; fi
+	  pip install --quiet --disable-pip-version-check --no-deps "$(WHEELS)"/torch_spline_conv-$(SPLINE_VERSION)-*.whl \
+    && touch $@; fi
 
 # An independent benchmark that the scores are compared with; no wheel for every platform.
 PYGMTOOLS_VERSION := 0.6.0
@@ -99,6 +100,7 @@ test: setup $(SPLINE) $(PYGMTOOLS) doctest ## set up, then run every test
 	@snakefmt --check Snakefile workflow
 	@clang-format --dry-run --Werror $(SOLVER_CPP)
 	@mypy
+	@mypy demo_src/tests
 	@cd solver_src && mypy
 	@echo "== Tests of the solver, those of its C++ too"
 	@python -m pytest -n 2 --dist worksteal solver_src/tests
