@@ -11,7 +11,7 @@ import pandas as pd
 from bbgm import published
 from bbgm.base import paths
 from bbgm.base.atomic import write_text
-from bbgm.runs.counts import MEASURES
+from bbgm.scoring.metrics import MEASURES
 from bbgm.tables.bootstrap import resampled_scores
 from bbgm.tables.compare import COLUMNS, best_rows, compare_rows
 from bbgm.tables.lines import Line, make_lines
@@ -74,6 +74,7 @@ def make_table(
         comparisons=comparisons,
         best=best,
         elsewhere=elsewhere,
+        runs=_each_run(lines, columns),
     )
 
 
@@ -129,6 +130,17 @@ def _chances(
         best |= {(name, setting, column) for name, column in chosen.index[chosen]}
     kept = [frame for frame in comparisons if len(frame)] or comparisons[:1]
     return pd.concat(kept, ignore_index=True), deviations, frozenset(best)
+
+
+def _each_run(lines: Sequence[Line], columns: Sequence[str]) -> pd.DataFrame:
+    """One row per run: ``method, setting, seed, <columns>``."""
+    scores = [
+        (line.name, line.setting, run.config.seed, *values)
+        for line in lines
+        if line.runs
+        for run, values in zip(line.runs, line.scores, strict=True)
+    ]
+    return pd.DataFrame(scores, columns=["method", "setting", "seed", *columns])
 
 
 def _rows(line: Line, columns: Sequence[str], deviation: Mapping[str, float], elsewhere: bool) -> list[dict[str, Any]]:

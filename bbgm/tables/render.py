@@ -36,6 +36,7 @@ class Table:
         comparisons: rows with each other, see `bbgm.tables.compare`.
         best: (method, setting, column) of what is bold.
         elsewhere: of which other images the published numbers are; empty: of the same.
+        runs: ``method, setting, seed, <columns>``: the score of each run, %, of which ``obtained`` is the mean.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Table:
     comparisons: pd.DataFrame = field(default_factory=pd.DataFrame)
     best: frozenset[tuple[str, str, str]] = frozenset()
     elsewhere: str = ""
+    runs: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     def value(self, method: str, column: str, row: str = "obtained", setting: str | None = None) -> float:
         """One number, e.g. ``table.value("BB-GM", "mean")``.

@@ -17,7 +17,7 @@ class Row:
 
     Attributes:
         title: of the row; ``{}`` stands for the title of the method.
-        measure: a key of `bbgm.runs.counts.MEASURES`.
+        measure: a key of `bbgm.scoring.metrics.MEASURES`.
         which: the pairs that are scored. joint: matched jointly (BB-GM-Multi).
         methods: only for these; empty: for all that the table shows.
         setting: what distinguishes rows of one title, formatted with the run's configuration.

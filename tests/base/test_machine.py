@@ -9,7 +9,7 @@ import pytest
 from bbgm.base.machine import cpu_model, device, hardware, peak_memory_mib, versions
 
 
-def test_machine() -> None:
+def test_versions_and_hardware_are_recorded() -> None:
     assert set(versions()) >= {"python", "bbgm", "bbgm-solver", "torch", "numpy"}
     found = hardware()
     assert found["cores"] >= 1
@@ -30,7 +30,7 @@ def test_the_processor_is_named_with_its_kind() -> None:
     assert re.search(rf", family {family[1]} model \d+$", cpu_model())
 
 
-def test_devices_that_are_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_device_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BBGM_DEVICE", "cpu")
     assert device() == "cpu"
     monkeypatch.delenv("BBGM_DEVICE")

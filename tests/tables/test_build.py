@@ -32,7 +32,7 @@ def rows_of(table: tables.Table, method: str) -> list[str]:
     return table.frame.loc[table.frame["method"] == method, "row"].tolist()
 
 
-def test_means_deviations_and_differences(tree: Path) -> None:
+def test_rows_are_means_deviations_and_differences_of_the_runs(tree: Path) -> None:
     table = tables.make_table("Willow", "willow", tree)
     assert table.columns == ("face", "motorbike", "car", "duck", "bottle", "mean")
     assert rows_of(table, "BB-GM") == ["obtained", "std", "pairs std", "published", "published std", "difference"]
@@ -42,6 +42,8 @@ def test_means_deviations_and_differences(tree: Path) -> None:
         assert table.value("BB-GM", column, "std") == pytest.approx(np.std(values, ddof=1))
         assert table.value("BB-GM", column, "published") == ALL[folder]
         assert table.value("BB-GM", column, "difference") == pytest.approx(np.mean(values) - ALL[folder])
+        assert table.runs[column].tolist() == pytest.approx(values)
+    assert table.runs[["method", "setting", "seed"]].values.tolist() == [["BB-GM", "Pt=no;Wt=yes", k] for k in ACCURACY]
     means = [100 * np.mean(list(ACCURACY[seed].values())) for seed in ACCURACY]
     assert table.value("BB-GM", "mean") == pytest.approx(np.mean(means))
     assert table.value("BB-GM", "mean", "std") == pytest.approx(np.std(means, ddof=1))

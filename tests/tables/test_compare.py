@@ -63,11 +63,13 @@ def test_interval_over_pairs_ignores_resamples_without_a_pair() -> None:
         (0.0, (0.0, 0.0), (0.0, 0.0), "equal"),
     ],
 )
-def test_verdict(difference: float, pairs: tuple[float, float], runs: tuple[float, float], expected: str) -> None:
+def test_a_difference_is_real_where_neither_interval_holds_zero(
+    difference: float, pairs: tuple[float, float], runs: tuple[float, float], expected: str
+) -> None:
     assert verdict(difference, pairs, runs) == expected
 
 
-def test_differences_in_a_table(tmp_path: Path, add_run: AddRun) -> None:
+def test_compared_methods_differ_by_their_means(tmp_path: Path, add_run: AddRun) -> None:
     for seed in range(3):
         jitter = 0.01 * seed
         add_run(accuracies(0.9 + jitter, 0.6 + jitter, 0.80), seed)
@@ -116,7 +118,7 @@ def test_the_same_predictions_under_two_names_are_equal(tmp_path: Path, add_run:
 
 
 @pytest.mark.parametrize(("points", "text"), [(-0.04, "+0.0"), (0.0, "+0.0"), (-0.06, "-0.1"), (1.25, "+1.2")])
-def test_signs(points: float, text: str) -> None:
+def test_points_are_signed_unless_they_round_to_zero(points: float, text: str) -> None:
     assert signed(points) == text
 
 

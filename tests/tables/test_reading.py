@@ -27,7 +27,7 @@ def make(tmp_path: Path, add_run: AddRun) -> Callable[..., Table]:
     return build
 
 
-def test_all_its_numbers(make: Callable[..., Table]) -> None:
+def test_the_text_has_the_numbers_of_the_table(make: Callable[..., Table]) -> None:
     table = make()
     text = read_table(table, "BB-GM", baseline="Other")
     frame = table.comparisons.set_index(["method", "baseline", "column"])
@@ -74,11 +74,11 @@ def test_of_few_runs_nothing_is_concluded(make: Callable[..., Table], n: int) ->
     assert "with other runs" not in text
 
 
-def test_a_row_without_published_numbers(make: Callable[..., Table]) -> None:
+def test_a_row_without_published_numbers_mentions_none(make: Callable[..., Table]) -> None:
     assert "published" not in read_table(make(), "Untrained")
 
 
-def test_unknown_method(make: Callable[..., Table]) -> None:
+def test_an_unknown_method_is_named(make: Callable[..., Table]) -> None:
     with pytest.raises(ValueError, match="DGMC"):
         read_table(make(), "DGMC")
 
@@ -88,7 +88,7 @@ def test_a_baseline_that_is_not_there_is_left_out(make: Callable[..., Table]) ->
     assert read_table(table, "BB-GM", baseline="DGMC") == read_table(table, "BB-GM")
 
 
-def test_f1_and_viewpoints(tmp_path: Path, add_run: AddRun) -> None:
+def test_f1_and_viewpoints_are_called_by_their_names(tmp_path: Path, add_run: AddRun) -> None:
     unfiltered = {"filter": "unfiltered", "test_sets_per_class": 40}
     sets = {"car": (0.6, 0.7), "bird": (0.5, 0.5)}
     add_run({"car": 0.5}, sets=sets, budget="paper", data={"dataset": "voc"}, protocol=unfiltered)
