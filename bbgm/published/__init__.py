@@ -17,6 +17,8 @@ Numbers of later papers follow other protocols. They lie in ``later/``, with the
 
 What solvers reach on instances of graph matching is in ``solvers/``: ``peers.csv``, others' (printed nowhere else), and
 ``measured.csv``, this project's. Both begin with a comment that says how they were measured.
+
+Imports nothing else of `bbgm`.
 """
 
 from decimal import ROUND_HALF_UP, Decimal

@@ -18,7 +18,7 @@ TEN = dict.fromkeys(("aeroplane", "bird", "bus", "dog", "cat", "cow", "boat", "s
 
 @pytest.fixture
 def narrow(tmp_path: Path, add_run: AddRun) -> tables.Table:
-    for seed in (0, 1):
+    for seed in range(3):
         add_run(WILLOW, seed)
         add_run({"Car": 0.5, "Duck": 0.8}, seed, method="odd", title="<b>A_B & 50%</b>")
     return tables.make_table("Willow", "willow", tmp_path)

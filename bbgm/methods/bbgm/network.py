@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from bbgm.config import AFFINITIES, LAYERS
+from bbgm.config import AFFINITIES, LAYERS, SPLINES
 from bbgm.data.images.keypoints import FRAME
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.features.cache import Features
@@ -34,10 +34,10 @@ from bbgm.methods.spline import SplineConv, SplinePlan
 class SplineCNN(nn.Module):
     """Geometric refinement: x + weight * SplineConv(ReLU(SplineConv(x))), maxima over the neighbours, C -> C -> C."""
 
-    def __init__(self, channels: int, weight: float) -> None:
+    def __init__(self, channels: int, weight: float, layer: type[SplineConv] = SplineConv) -> None:
         super().__init__()
         self.weight = weight
-        self.first, self.second = SplineConv(channels, channels), SplineConv(channels, channels)
+        self.first, self.second = layer(channels, channels), layer(channels, channels)
 
     def forward(self, x: Tensor, graphs: Sequence[Graph]) -> Tensor:
         """Refine the features (N, C) of the nodes of several graphs, one graph after another."""
@@ -98,7 +98,8 @@ class BBGM(VisualMatcher):
             super().__init__(network)
             channels, global_channels = self.backbone.node_channels, 2 * self.backbone.global_channels
             affinity: Callable[[int, int], Affinity] = AFFINITIES[network.affinity]
-            self.refinement = SplineCNN(channels, network.refine_weight) if network.refine else None
+            spline: type[SplineConv] = SPLINES[network.spline]
+            self.refinement = SplineCNN(channels, network.refine_weight, spline) if network.refine else None
             self.vertex_affinity = affinity(channels, global_channels)
             self.edge_affinity = affinity(channels, global_channels) if network.quadratic else None
         self.solver = make_solver(config.solver.method, full=config.solver.full)
