@@ -13,6 +13,7 @@ CXX_FOUND := $(shell command -v "$${CXX:-c++}" || command -v g++ || command -v c
 
 # What is installed is remembered by the content that it was made from: a changed file installs again, a touched one does not.
 content = $(shell cksum $(1) 2>/dev/null | cksum | cut -d ' ' -f 1)
+SOLVER_CPP = $(shell find solver_src -name '*.[ch]pp' -not -path '*/build/*' | LC_ALL=C sort)
 SOLVER_FILES := $(shell find solver_src -type f \( -name '*.[ch]pp' -o -name '*.py*' -o -name 'CMakeLists.txt' \) \
 	-not -path '*/build/*' -not -path '*/tests/*' -not -name '*.pyc' | LC_ALL=C sort)
 PACKAGES := .venv/.packages-$(call content,requirements.txt)
@@ -97,9 +98,13 @@ test: setup $(SPLINE) $(PYGMTOOLS) doctest ## set up, then run every test
 	@ruff check .
 	@ruff format --check .
 	@snakefmt --check Snakefile workflow
-	@clang-format --dry-run --Werror solver_src/src/*.?pp solver_src/tests/*.?pp
+	@clang-format --dry-run --Werror $(SOLVER_CPP)
 	@mypy
-	@echo "== Tests of the module, the solver (C++ too), the demo's renderer, the notebooks and the workflow"
+	@mypy demo_src/tests
+	@cd solver_src && mypy
+	@echo "== Tests of the solver, those of its C++ too"
+	@python -m pytest -n 2 --dist worksteal solver_src/tests
+	@echo "== Tests of the module, the demo's renderer, the notebooks and the workflow"
 	@python -m pytest -n 2 --dist worksteal
 
 test-sanitize: doctest ## the C++ unit tests of the solver under AddressSanitizer and UndefinedBehaviorSanitizer
@@ -118,7 +123,7 @@ fuzz: setup ## fuzz solve and solve_multi (needs clang), then read_dd, for FUZZ_
 	@mkdir -p $(FUZZ)/solve $(FUZZ)/multi $(FUZZ)/read_dd
 	@for subject in solve multi; do if [[ -x $(FUZZ)/gm_fuzz_$$subject ]]; then $(FUZZ)/gm_fuzz_$$subject $(FUZZ)/$$subject \
 	  -max_total_time=$(FUZZ_SECONDS) -max_len=600 -len_control=0 -timeout=60 -artifact_prefix=$(FUZZ)/$$subject-; fi; done
-	@python solver_src/tests/fuzz_read_dd.py $(FUZZ_SECONDS) $(FUZZ)/read_dd
+	@python solver_src/tests/fuzz/fuzz_read_dd.py $(FUZZ_SECONDS) $(FUZZ)/read_dd
 
 willow: setup ## runs, tables and figures of the real Willow images; needs BBGM_DATA and BBGM_WEIGHTS
 	@echo "== Willow: on 2 cores about half an hour, and an hour for each of three runs that fine-tune VGG16"
@@ -128,7 +133,8 @@ lab: setup ## open the notebooks in JupyterLab
 	@jupyter lab
 
 clean: ## remove the environment and what was built; results/, figures/ and cache/ stay
-	rm -rf .venv .snakemake build solver_src/build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .snakemake build .pytest_cache .mypy_cache .ruff_cache .hypothesis \
+	  solver_src/build solver_src/.pytest_cache solver_src/.mypy_cache
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile

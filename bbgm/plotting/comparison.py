@@ -45,9 +45,9 @@ def plot_table_comparison(table: Table, *, width: float = WIDTH) -> "Figure":
     columns = list(table.columns)
 
     marks = [_mark(MARKERS[k % len(MARKERS)], f"C{k % 8}", _label(rows, ours)) for k, rows in enumerate(ours)]
+    elsewhere = f" ({table.elsewhere})" if table.elsewhere else ""
     if any(rows.loc["obtained", "n"] > 1 for rows in ours):
         marks.append(_mark("o", "0.2", "pale: one run", markersize=RUN, markeredgewidth=0, alpha=0.45))
-    elsewhere = " (of other pictures)" if "demo data" in table.title or spec.elsewhere else ""
     if any("published" in rows.index for rows in ours):
         marks.append(_mark("o", "0.2", f"hollow: published{elsewhere}", markerfacecolor="white"))
     if quoted:

@@ -14,18 +14,17 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
-from PIL import Image
 
 from bbgm import plotting
 from bbgm.config import ProtocolConfig, make_data
 from bbgm.data import Dataset, open_dataset
 from bbgm.data import test_pairs as draw_test_pairs
-from bbgm.data.images.keypoints import KeypointImage
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.plotting.cycle import CORNERS
 from bbgm.scoring.cycles import most_repaired
 from bbgm.scoring.predictions import SetPrediction
 from bbgm.tables import Table
+from tests.support.images import grey_image
 
 N = 6
 
@@ -34,12 +33,9 @@ N = 6
 def pair(tmp_path: Path) -> KeypointPair:
     """Two grey images with six common keypoints, and one more that only the source has."""
     generator = np.random.default_rng(0)
-    images = []
-    for name, count in (("a", N + 1), ("b", N)):
-        path = tmp_path / f"{name}.png"
-        Image.new("RGB", (60, 40), "grey").save(path)
-        xy = generator.uniform(10, 246, (count, 2))
-        images.append(KeypointImage(f"Cup/{name}", "Cup", path, (60, 40), tuple(f"k{i}" for i in range(count)), xy))
+    images = [
+        grey_image(tmp_path, name, generator.uniform(10, 246, (count, 2))) for name, count in (("a", N + 1), ("b", N))
+    ]
     return KeypointPair(images[0], images[1], generator.permutation(N + 1), generator.permutation(N))
 
 
@@ -116,11 +112,8 @@ def test_a_gallery_needs_as_many_assignments_as_pairs(pair: KeypointPair) -> Non
 @pytest.fixture
 def triple(tmp_path: Path) -> tuple[Dataset, list[SetPrediction]]:
     """Three images of three keypoints; alone, two matches go wrong, jointly none."""
-    images = []
-    for name in "abc":
-        Image.new("RGB", (60, 40), "grey").save(tmp_path / f"{name}.png")
-        xy = np.random.default_rng(ord(name)).uniform(10, 246, (3, 2))
-        images.append(KeypointImage(f"Cup/{name}", "Cup", tmp_path / f"{name}.png", (60, 40), ("x", "y", "z"), xy))
+    places = {name: np.random.default_rng(ord(name)).uniform(10, 246, (3, 2)) for name in "abc"}
+    images = [grey_image(tmp_path, name, xy, ("x", "y", "z")) for name, xy in places.items()]
     three, found = np.arange(3), {(0, 1): [0, 1, 2], (0, 3): [0, 1, -1], (1, 3): [1, 0, -1]}
     predictions = [
         SetPrediction("Cup", f"Cup/{'ab?c'[p]}", f"Cup/{'ab?c'[q]}", "", three, three, np.array(match), three, 4, p, q,
@@ -139,7 +132,7 @@ def test_broken_cycles_are_red_and_dashed_and_mended_jointly(triple: tuple[Datas
     assert alone.get_title() == "each pair alone: 7 matches, 5 right,\n6 in a broken cycle"
     assert joint.get_title() == "jointly: 6 matches, 6 right,\nnone in a broken cycle"
     data, predictions = triple
-    ends = {tuple(np.round(end, 6)) for line in match_lines(joint) for end in line.get_xydata()}
+    ends = {tuple(np.round(end, 6)) for line in match_lines(joint) for end in np.asarray(line.get_xydata())}
     images = [image.xy[:2] + corner for image, corner in zip(data.test["Cup"], CORNERS, strict=True)]
     assert ends == {tuple(np.round(point, 6)) for xy in images for point in xy}
     assert most_repaired(predictions) == tuple(predictions)
@@ -183,12 +176,12 @@ def test_other_suffixes_are_refused_and_leave_nothing(pair: KeypointPair, tmp_pa
 def test_showing_a_figure_in_a_notebook_does_not_change_its_file(pair: KeypointPair, tmp_path: Path) -> None:
     figure = plotting.plot_matchings([pair], [pair.truth])
     saved = plotting.save_figure(figure, tmp_path / "first")[1].read_bytes()
-    shown = figure._repr_png_()  # type: ignore[attr-defined]
+    shown = figure._repr_png_()
     assert shown.startswith(b"\x89PNG")
     assert plotting.save_figure(figure, tmp_path / "second")[1].read_bytes() == saved
 
     other = plotting.plot_matchings([pair], [pair.truth])
-    assert other._repr_png_() == shown  # type: ignore[attr-defined]
+    assert other._repr_png_() == shown
     assert plotting.save_figure(other, tmp_path / "third")[1].read_bytes() == saved
 
 
@@ -343,7 +336,7 @@ def test_importing_loads_no_matplotlib_and_drawing_no_pyplot(project: Path) -> N
     assert done.returncode == 0, done.stderr
 
 
-def test_real_willow_images(willow_folder: Path, tmp_path: Path) -> None:
+def test_pairs_of_real_images_are_drawn(willow_folder: Path, tmp_path: Path) -> None:
     protocol = ProtocolConfig(test_pairs_per_class=2)
     dataset = open_dataset(make_data(source="original", classes=("Duck",)), protocol)
     pairs = draw_test_pairs(dataset, protocol, "Duck")

@@ -29,7 +29,7 @@ def pinned(lines: list[str]) -> dict[str, str]:
     """Names and versions of ``name==version`` lines (conda: one equals sign)."""
     pins: dict[str, str] = {}
     for line in lines:
-        name, version = re.fullmatch(r"([\w.-]+)={1,2}([\w.]+)", line).groups()  # type: ignore[union-attr]
+        name, version = re.fullmatch(r"([\w.-]+)={1,2}([\w.]+)", line).groups()
         pins[canonicalize_name(CONDA_NAMES.get(name, name))] = version
     return pins
 
@@ -46,8 +46,8 @@ def conda(project: Path) -> dict[str, str]:
     return pinned(plain + pip)
 
 
-def project_table(project: Path) -> dict[str, object]:
-    return tomllib.loads((project / "pyproject.toml").read_text())["project"]  # type: ignore[no-any-return]
+def project_table(project: Path) -> dict[str, Any]:
+    return tomllib.loads((project / "pyproject.toml").read_text())["project"]
 
 
 def test_conda_environment_is_requirements_and_the_references_of_tests(project: Path) -> None:
@@ -71,8 +71,8 @@ def declared(project: Path) -> list[Requirement]:
 def test_the_renderer_is_optional_and_its_own_distribution(project: Path) -> None:
     """`pip install .` goes without it; the Makefile and environment.yml install it."""
     table = project_table(project)
-    assert table["optional-dependencies"]["demo"] == ["bbgm-demo"]  # type: ignore[index]
-    assert not {"bbgm-demo", "threadpoolctl"} & {Requirement(line).name for line in table["dependencies"]}  # type: ignore[attr-defined]
+    assert table["optional-dependencies"]["demo"] == ["bbgm-demo"]
+    assert not {"bbgm-demo", "threadpoolctl"} & {Requirement(line).name for line in table["dependencies"]}
     for name in ("Makefile", "environment.yml"):
         assert "--editable ./demo_src" in (project / name).read_text(), name
 
