@@ -5,9 +5,11 @@ import importlib.util
 import pytest
 import torch
 
-from bbgm.config import RunConfig, load_run, make_run
+from bbgm.config import load_run, make_run
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.methods.base import make_matcher
+from bbgm.methods.bbgm.network import BBGM
+from bbgm.methods.bbgm.settings import BBGMRun
 
 INSTALLED = importlib.util.find_spec("torch_spline_conv") is not None
 needs_reference = pytest.mark.skipif(not INSTALLED, reason="torch-spline-conv is not installed")
@@ -18,9 +20,11 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 
-def config_of(spline: str) -> RunConfig:
+def config_of(spline: str) -> BBGMRun:
     network = {"backbone": "small", "weights": "random", "spline": spline}
-    return make_run({"method": "bbgm", "title": "BB-GM", "budget": "smoke", "seed": 3, "network": network})
+    config = make_run({"method": "bbgm", "title": "BB-GM", "budget": "smoke", "seed": 3, "network": network})
+    assert isinstance(config, BBGMRun)
+    return config
 
 
 @needs_reference
@@ -50,16 +54,19 @@ def test_parameters_losses_gradients_and_matchings_are_the_same(pairs: list[Keyp
 def test_one_reads_the_others_model_and_is_computed_by_torch_geometric(pairs: list[KeypointPair], monkeypatch) -> None:
     import torch_geometric.nn
 
-    theirs = make_matcher(config_of("torch_geometric")).eval()
-    ours = make_matcher(config_of("bbgm")).eval()
+    theirs, ours = BBGM(config_of("torch_geometric")).eval(), BBGM(config_of("bbgm")).eval()
+    assert ours.refinement is not None
     with torch.no_grad():
         ours.refinement.first.weight.normal_(std=0.01)
     theirs.load_state_dict(ours.state_dict())
     calls = []
     forward = torch_geometric.nn.SplineConv.forward
-    monkeypatch.setattr(
-        torch_geometric.nn.SplineConv, "forward", lambda self, *given: calls.append(self) or forward(self, *given)
-    )
+
+    def counted(self: torch.nn.Module, *given: torch.Tensor) -> torch.Tensor:
+        calls.append(self)
+        return forward(self, *given)
+
+    monkeypatch.setattr(torch_geometric.nn.SplineConv, "forward", counted)
     with torch.no_grad():
         for one, two in zip(ours.costs(pairs), theirs.costs(pairs), strict=True):
             torch.testing.assert_close(one.unary, two.unary, rtol=1e-4, atol=1e-5)

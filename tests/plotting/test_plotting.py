@@ -282,7 +282,7 @@ def test_comparison_shows_each_run_their_mean_and_deviation(tmp_path: Path) -> N
         *((80, -0.2), (90, -0.2), (94, -0.2), (60, 0.2)),
         *((70, 0.8), (71, 0.8), (72, 0.8), (50, 1.2)),
     }
-    means = {line.get_marker(): np.asarray(line.get_xydata(), float).round(6).tolist() for line in ax.lines}
+    means = {line.get_marker(): np.round(np.asarray(line.get_xydata()), 6).tolist() for line in ax.lines}
     assert (means["o"], means["s"]) == ([[88, -0.2], [71, 0.8]], [[60, 0.2], [50, 1.2]])
     bars = [np.asarray(line.get_xdata()) for line in ax.lines if len(np.asarray(line.get_xdata())) == 8]
     ends = [[bar[0], bar[-1]] for bar in bars if not np.isnan(bar).all()]

@@ -1,6 +1,7 @@
 """The kept numbers: complete, and those of the runs that they were recorded from."""
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -12,7 +13,7 @@ from bbgm.runs.train import run
 from bbgm.tables import SPECS, make_table
 
 NAMES = sorted(file.relative_to(measured_root()).with_suffix("").as_posix() for file in measured_root().rglob("*.csv"))
-SMALL = {"protocol": {"test_pairs_per_class": 2}, "optimiser": {"epochs": 1, "iterations_per_epoch": 1}}
+SMALL: dict[str, Any] = {"protocol": {"test_pairs_per_class": 2}, "optimiser": {"epochs": 1, "iterations_per_epoch": 1}}
 
 
 @pytest.mark.parametrize("name", NAMES)

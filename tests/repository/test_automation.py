@@ -21,7 +21,7 @@ WORKFLOWS = ("tests.yml", "wheels.yml")
 def hooks(project: Path) -> list[dict[str, Any]]:
     repositories = yaml.safe_load((project / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
     assert [repository["repo"] for repository in repositories] == ["local"], "hooks of other places are downloaded"
-    return repositories[0]["hooks"]  # type: ignore[no-any-return]
+    return repositories[0]["hooks"]
 
 
 @pytest.mark.parametrize(
