@@ -1,4 +1,4 @@
-"""The same numbers on every run, whatever the user's settings of torch are."""
+"""The same numbers on every run, whatever the user's torch settings are."""
 
 import os
 from collections.abc import Iterator
@@ -9,9 +9,9 @@ import torch
 
 @contextmanager
 def reproducible(threads: int) -> Iterator[None]:
-    """A fixed number of threads and deterministic kernels, since float sums depend on both; undone at the end."""
+    """A fixed number of threads and deterministic kernels, since float sums depend on both; reset at the end."""
     before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
-    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # asked for by torch on a GPU
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # torch requires it on a GPU
     with torch.random.fork_rng(devices=[]):
         torch.set_num_threads(threads)
         torch.use_deterministic_algorithms(True, warn_only=torch.cuda.is_available())

@@ -10,7 +10,7 @@ from bbgm import __version__
 from bbgm.cli import data, plan, pretrain, runs, solver
 
 GROUPS = (runs, plan, data, solver, pretrain)
-"""Each adds its subcommands; a new group is a module with ``add_commands``."""
+"""Each module adds its subcommands; a new group is a module with ``add_commands``."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -24,7 +24,7 @@ def make_parser() -> argparse.ArgumentParser:
     """The parser with all subcommands; each sets ``command``, a function of the parsed arguments."""
     parser = _Parser(prog="bbgm", description="BB-GM: deep graph matching with a blackbox-differentiated solver.")
     parser.add_argument("--version", action="version", version=f"bbgm {__version__}")
-    parser.add_argument("--debug", action="store_true", help="show where an error comes from")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for group in GROUPS:
         group.add_commands(commands)
@@ -42,12 +42,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = make_parser().parse_args(arguments)
         debug = options.debug
         logging.basicConfig(format="bbgm: %(message)s", stream=sys.stderr)
-        logging.getLogger("bbgm").setLevel(logging.INFO)  # of other modules warnings only
+        logging.getLogger("bbgm").setLevel(logging.INFO)  # of other modules, warnings only
         options.command(options)
     except KeyboardInterrupt:
         print("bbgm: interrupted", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # the reader of our output has gone, e.g. 'head'
+    except BrokenPipeError:  # the reader of our output has closed it, e.g. 'head'
         sys.stderr.close()
         return 1
     except (ValueError, OSError, ImportError, RuntimeError, MemoryError) as error:

@@ -154,5 +154,5 @@ def test_a_shifted_file_needs_the_plain_one(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"x_full\.dd stands for .*x\.dd, which is missing"):
         by_family(tmp_path, records, "best")
     gm.write_dd(tmp_path / "x.dd", to_problem(random_instance(2, 2, 0)))
-    with pytest.raises(ValueError, match="allow other matches"):
+    with pytest.raises(ValueError, match="allow different matches"):
         by_family(tmp_path, records, "best")

@@ -35,7 +35,7 @@ def test_evaluate(capsys: pytest.CaptureFixture[str], error_of: Callable[..., st
     assert main(["evaluate", str(trained), "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["per_class"] == load(trained).metrics["per_class"]
-    assert "no positive number" in error_of("evaluate", str(trained), "--pairs", "0")
+    assert "not a positive number" in error_of("evaluate", str(trained), "--pairs", "0")
 
 
 def test_match(capsys: pytest.CaptureFixture[str], error_of: Callable[..., str], trained: Path, tmp_path: Path) -> None:
