@@ -74,7 +74,7 @@ def imagenet_file(name: str) -> Path:
     except (OSError, RuntimeError) as error:
         raise FileNotFoundError(
             f"no ImageNet weights for {name}: {file} (about 530 MB) is neither in {own.parent} nor in {cached.parent}, "
-            f"and downloading it from {url} failed ({error}). Give 'bbgm data download {name}', which goes on where a "
+            f"and downloading it from {url} failed ({error}). Run 'bbgm data download {name}', which goes on where a "
             "broken download ended, or put the file into one of these folders, or set "
             "BBGM_WEIGHTS to the folder that has it, or name a .safetensors file of that folder in network.weights"
         ) from error

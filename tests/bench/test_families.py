@@ -151,7 +151,7 @@ def test_a_shifted_file_needs_the_plain_one(tmp_path: Path) -> None:
     gm.write_dd(tmp_path / "x_full.dd", to_problem(random_instance(3, 3, 0)))
     (tmp_path / "best_known.json").write_text('{"x_full.dd": {"best": -1}}')
     records = bench_solver(tmp_path)
-    with pytest.raises(FileNotFoundError, match=r"x_full\.dd stands for .*x\.dd, which is missing"):
+    with pytest.raises(FileNotFoundError, match=r"x_full\.dd is derived from .*x\.dd, which is missing"):
         by_family(tmp_path, records, "best")
     gm.write_dd(tmp_path / "x.dd", to_problem(random_instance(2, 2, 0)))
     with pytest.raises(ValueError, match="allow different matches"):
