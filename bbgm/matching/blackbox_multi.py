@@ -79,7 +79,7 @@ def match_multi(
         v (n_p, n_q) and e (E_p, E_q) of each pair, 0 or 1, in the type of the costs.
 
     Raises:
-        TypeError: one of the three is no mapping.
+        TypeError: one of the three is not a mapping.
         ValueError: costs that are not matrices, no pair, other keys in `quadratic` than in `unary`, no edges for a
             graph, lambda not positive, or what `solve_jointly` refuses.
     """

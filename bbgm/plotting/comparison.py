@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-TITLE = 78  # letters in a line
+TITLE = 78  # characters per line
 MARKERS = "osD^v<>"
 """Seven, so that with the eight colours of the style no two of 56 rows look the same."""
 LANE, GAP = 0.062, 0.05
@@ -23,11 +23,11 @@ LANE, GAP = 0.062, 0.05
 
 @styled
 def plot_table_comparison(table: Table, *, width: float = WIDTH) -> "Figure":
-    """One band a column of the table, the summary at the bottom; in it one lane a row of ours.
+    """One band per column of the table, the summary at the bottom; in each band, one lane per row of ours.
 
     Filled = obtained, bars = standard deviation over the runs, hollow = published; grey ticks = what the paper quotes
-    from others. On other pictures than the paper's only the summary has published marks. Of test sets the first pairs
-    are shown, which the paper scores.
+    from others. For pictures other than the paper's, only the summary has published marks. Of test sets only the
+    first pairs are shown, which the paper scores.
     """
     spec = SPECS[table.name]
     counts = {row.title for row in spec.rows if not row.scored}

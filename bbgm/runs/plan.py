@@ -27,26 +27,26 @@ IMAGES = {
     "willow": ("willow", "*/*.png"),
     "spair": ("spair", "JPEGImages/*/*.jpg"),
 }
-"""Where the registry says how many images (of VOC: objects) a data set has."""
+"""Item and file pattern whose count in ``sources.toml`` is a data set's number of images (of VOC: objects)."""
 LISTED = {"spair": ("spair", "PairAnnotation/test/*.json")}
-"""Where it says how many test pairs a data set lists."""
+"""The same for the number of test pairs that a data set lists."""
 ITEMS = {"voc": ("voc", "voc-keypoints", "voc-split"), "willow": ("willow",), "spair": ("spair",)}
-"""What must be there for a data set."""
+"""The items that a data set needs."""
 KEYPOINTS, CHANNELS = {"voc": 23, "willow": 10, "spair": 30}, 1024
-"""Keypoints of an image at most, and values of the features of each."""
+"""Most keypoints in an image, and the number of features of each."""
 GB = 1e9
 
 
 @dataclass(frozen=True)
 class Group:
-    """Runs that differ in nothing but their seed. Numbers are of one run; ``hours`` and ``disk_gb`` of all of them.
+    """Runs that differ only in their seed. Numbers are of one run; ``hours`` and ``disk_gb`` of all of them.
 
     Attributes:
         parent: folder of the run that they start from, below the results root.
         training_pairs, test_pairs: None: as many as the data list.
         set_pairs: pairs in the sets of images that are matched jointly too.
         hours: by device, one run after another; None where nothing was measured that fits.
-        working_gb: of one run beside its ``disk_gb`` while it goes on: checkpoints.
+        working_gb: of one run in progress, on top of its ``disk_gb``: checkpoints.
         memory_gb: by device, of one run as measured; None as with hours.
     """
 
@@ -165,7 +165,7 @@ def _group(runs: list[RunConfig], known: list[Measurement]) -> Group:
 
 
 def count_classes(run: RunConfig) -> int:
-    """Number of classes that a run uses; 0 for a folder of one's own that is not there."""
+    """Number of classes that a run uses; 0 for a custom folder that does not exist."""
     if run.data.classes:
         return len(run.data.classes)
     if run.data.dataset == "folder":
@@ -177,7 +177,7 @@ def count_classes(run: RunConfig) -> int:
 
 
 def count_test_pairs(run: RunConfig) -> int | None:
-    """Number of test pairs of a run; None: all that the data list, and how many that is stands in no registry."""
+    """Number of test pairs of a run; None: all that the data list, if no registry says how many those are."""
     if run.protocol.test_pairs_per_class:
         return run.protocol.test_pairs_per_class * count_classes(run)
     if run.data.source == "demo" or run.data.classes or run.data.dataset not in LISTED:
@@ -209,7 +209,7 @@ def _scaled(number: int, value: float | None) -> float | None:
 
 
 def count_values(run: RunConfig) -> tuple[int, int]:
-    """Numbers that a run stores of its network, and those of them that it trains."""
+    """How many numbers a run stores of its network, and how many of them it trains."""
     network = run.network.model_copy(update={"weights": "random"})
     with torch.device("meta"):  # shapes without memory
         matcher = make_matcher(run.model_copy(update={"network": network}))
@@ -240,7 +240,7 @@ def _missing(runs: list[RunConfig]) -> list[str]:
         if not place.exists():
             lines.append(f"{item.title} in {place}: bbgm data download {item.name}")
     own = {folder_root(run.data.root) / FILE for run in runs if run.data.dataset == "folder"}
-    lines += [f"{file}: the annotations of one's own images" for file in sorted(own) if not file.is_file()]
+    lines += [f"{file}: the annotations of your own images" for file in sorted(own) if not file.is_file()]
     for backbone, weights in sorted({(run.network.backbone, run.network.weights) for run in runs}):
         if weights == "imagenet":
             places = [find(backbone).locate(weights_root()), _cached(find(backbone).archive)]
@@ -248,7 +248,7 @@ def _missing(runs: list[RunConfig]) -> list[str]:
                 lines.append(f"ImageNet weights of {backbone} in {places[0]}: bbgm data download {backbone}")
         elif weights.endswith(".safetensors") and not (weights_root() / weights).is_file():
             lines.append(
-                f"weights {weights_root() / weights}: set BBGM_WEIGHTS to the folder that has them, or take "
+                f"weights {weights_root() / weights}: set BBGM_WEIGHTS to the folder that has them, or use "
                 "torchvision's with network.weights: imagenet in the budget's file"
             )
     return lines

@@ -59,7 +59,7 @@ def evaluate_sets(
     if not protocol.test_sets_per_class:
         raise ValueError("protocol.test_sets_per_class is 0: there are no sets to evaluate")
     matcher.eval()
-    # Effort beyond "fast" goes into the bound, which nobody reads here.
+    # Effort beyond "fast" goes into the bound, which is not used here.
     pairwise, joint = make_solver(solver.method), TimedJointSolver(solver.multi, effort="fast")
     predictions: list[SetPrediction] = []
     for cls in dataset.classes:

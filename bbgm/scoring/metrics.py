@@ -38,7 +38,7 @@ def count(assignment: np.ndarray, truth: np.ndarray, n2: int) -> Counts:
     """Counts of one pair.
 
     Args:
-        assignment: (n1,) integers, predicted index of the target keypoint, -1 = unmatched. Of a method that is not
+        assignment: (n1,) integers, predicted index of the target keypoint, -1 = unmatched. With a method that is not
             one-to-one it may use a target several times; see `check_matching`.
         truth: (n1,) integers, the true one, -1 = the target has none.
         n2: number of target keypoints.
@@ -57,7 +57,7 @@ def count(assignment: np.ndarray, truth: np.ndarray, n2: int) -> Counts:
 
 
 def check_matching(matches: np.ndarray, n2: int, name: str = "assignment", one_to_one: bool = True) -> None:
-    """Find out whether matches (n1,) into n2 target keypoints, -1 = unmatched, are a matching.
+    """Check that matches (n1,) into n2 target keypoints, -1 = unmatched, are a matching.
 
     Args:
         name: what they are called in the error.
@@ -69,7 +69,7 @@ def check_matching(matches: np.ndarray, n2: int, name: str = "assignment", one_t
     used = matches[matches != -1]
     outside = used.size and (used.min() < 0 or used.max() >= n2)
     if outside or (one_to_one and np.unique(used).size < used.size):
-        raise ValueError(f"{name} {matches.tolist()} is no matching into {n2} target keypoints (-1 = unmatched)")
+        raise ValueError(f"{name} {matches.tolist()} is not a matching into {n2} target keypoints (-1 = unmatched)")
 
 
 def score(counts: Counts) -> dict[str, float | int]:
@@ -84,7 +84,7 @@ def score(counts: Counts) -> dict[str, float | int]:
 
     The paper's row 'Unmatched (%)' is "the percentage of unmatched keypoints in the test-set pairs" and says no more.
     The first is the nearer reading, and the choice hardly matters: where source and target are drawn alike, both have
-    the same expectation. They part under the filter 'inclusion', which leaves no source keypoint without a partner.
+    the same expectation. They differ under the filter 'inclusion', which leaves no source keypoint without a partner.
     """
     precision = counts.correct / (counts.matched + EPSILON)
     recall = counts.correct / (counts.true + EPSILON)

@@ -143,7 +143,7 @@ def test_other_columns_are_refused(tmp_path: Path) -> None:
 def test_what_is_no_table_is_named(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "rows.csv"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"rows\.csv is no table of solvers"):
+    with pytest.raises(ValueError, match=r"rows\.csv is not a table of solvers"):
         read_solvers(path)
 
 

@@ -110,7 +110,10 @@ HTML = b"<html>This page has moved</html>" * 100
         (lambda server, body: server.serve("/bad", server.file(body[:-9])), "checksum is not|not a complete archive"),
         (lambda server, _: server.serve("/bad", server.file(bytes(6_000_000))), "offers more than 5 MB"),
         (lambda server, _: server.serve("/bad", server.status(302, Location="/bad")), "redirects"),
-        (lambda server, body: server.serve("/bad", server.file(body, length=1000)), "checksum is not|not a complete archive"),
+        (
+            lambda server, body: server.serve("/bad", server.file(body, length=1000)),
+            "checksum is not|not a complete archive",
+        ),
         (
             lambda server, body: server.serve("/bad", server.file(body, ranges=False, stop_after=99)),
             "broke off",

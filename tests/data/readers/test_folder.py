@@ -240,7 +240,9 @@ def test_images_that_would_be_read_otherwise_than_meant(write: Callable[..., Dat
     with pytest.raises(ValueError, match=r"0\.png has an EXIF tag that asks viewers to rotate .*auto-orient"):
         open_dataset(read, SMALL)
     Image.fromarray(np.full(SIZE[::-1], 40000, np.uint16)).save(path)
-    with pytest.raises(ValueError, match=r"0\.png has more than 8 bits per channel \(mode I;16\): convert it to 8 bits$"):
+    with pytest.raises(
+        ValueError, match=r"0\.png has more than 8 bits per channel \(mode I;16\): convert it to 8 bits$"
+    ):
         open_dataset(read, SMALL)
     Image.new("1", (14_000, 14_000)).save(path)
     with pytest.raises(ValueError, match=r"0\.png is too large .*: scale it down, and its keypoints with it$"):
