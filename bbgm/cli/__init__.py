@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bbgm import __version__
+from bbgm.base.plugins import choose_plugins
 from bbgm.cli import data, plan, pretrain, runs, solver
 
 GROUPS = (runs, plan, data, solver, pretrain)
@@ -25,6 +26,13 @@ def make_parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="bbgm", description="BB-GM: deep graph matching with a blackbox-differentiated solver.")
     parser.add_argument("--version", action="version", version=f"bbgm {__version__}")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    parser.add_argument(
+        "--plugin",
+        action="append",
+        metavar="MODULE",
+        help="a module or .py file that registers your own parts, instead of 'plugins' in config.yaml; may be "
+        "given several times",
+    )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for group in GROUPS:
         group.add_commands(commands)
@@ -41,6 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options = make_parser().parse_args(arguments)
         debug = options.debug
+        if options.plugin:
+            choose_plugins(options.plugin)
         logging.basicConfig(format="bbgm: %(message)s", stream=sys.stderr)
         logging.getLogger("bbgm").setLevel(logging.INFO)  # of other modules, warnings only
         options.command(options)

@@ -4,42 +4,53 @@ A run is a budget (how much data, how many iterations) overlaid by an experiment
 Both kinds of file may say below ``datasets:`` and ``filters:`` what holds for one data set or keypoint filter only,
 an experiment also below ``budgets:``, and it may be ``like:`` another one. An unknown key, name or a value out of range
 is an error that names it.
+
+`parts` lists all that a configuration can name: data sets, methods, backbones, affinities, solvers, layers. Imports
+`bbgm.base` only; the parts themselves are imported when a run first needs them.
 """
 
-from bbgm.config.files import load_run, overlay, read_experiment, read_yaml
+from bbgm.config.files import budget_names, check_budget, load_run, overlay, read_experiment, read_yaml
+from bbgm.config.make import make_data, make_run, setting_names
 from bbgm.config.models import (
-    BUDGET_NAMES,
-    DATASET_NAMES,
     FILTER_NAMES,
+    BackboneConfig,
     DataConfig,
-    DGMCConfig,
     FilterName,
-    NetworkConfig,
+    Model,
     OptimiserConfig,
     ProtocolConfig,
-    SolverConfig,
 )
-from bbgm.config.run import ParentConfig, RunConfig, flatten, make_run
+from bbgm.config.parts import AFFINITIES, BACKBONES, DATASETS, JOINT_SOLVERS, LAYERS, METHODS, SOLVERS
+from bbgm.config.run import ParentConfig, RunConfig, flatten, hash_of
 from bbgm.config.runs import list_runs
 
 __all__ = [
-    "BUDGET_NAMES",
-    "DATASET_NAMES",
+    "AFFINITIES",
+    "BACKBONES",
+    "DATASETS",
     "FILTER_NAMES",
-    "DGMCConfig",
+    "JOINT_SOLVERS",
+    "LAYERS",
+    "METHODS",
+    "SOLVERS",
+    "BackboneConfig",
     "DataConfig",
     "FilterName",
-    "NetworkConfig",
+    "Model",
     "OptimiserConfig",
     "ParentConfig",
     "ProtocolConfig",
     "RunConfig",
-    "SolverConfig",
+    "budget_names",
+    "check_budget",
     "flatten",
+    "hash_of",
     "list_runs",
     "load_run",
+    "make_data",
     "make_run",
     "overlay",
     "read_experiment",
     "read_yaml",
+    "setting_names",
 ]

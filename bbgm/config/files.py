@@ -7,11 +7,27 @@ from typing import Any
 import yaml
 
 from bbgm.base.paths import project_root
-from bbgm.config.models import BUDGET_NAMES, DATASET_NAMES, FILTER_NAMES
-from bbgm.config.run import RunConfig, make_run
+from bbgm.config.make import make_run
+from bbgm.config.models import FILTER_NAMES
+from bbgm.config.parts import DATASETS
+from bbgm.config.run import RunConfig
 
-SECTIONS = {"datasets": DATASET_NAMES, "filters": FILTER_NAMES, "budgets": BUDGET_NAMES}
-"""Keys below which a file says what holds for some runs only, and the names they may have; later ones win."""
+SECTIONS = ("datasets", "filters", "budgets")
+"""Keys below which a file says what holds for some runs only; later ones win."""
+
+
+def budget_names(config_folder: Path | None = None) -> tuple[str, ...]:
+    """The budgets: names of the files in ``config/budgets``, sorted."""
+    folder = config_folder or project_root() / "config"
+    return tuple(sorted(file.stem for file in (folder / "budgets").glob("*.yaml")))
+
+
+def check_budget(budget: str, config_folder: Path | None = None) -> None:
+    """Raises:
+    ValueError: there is no such budget.
+    """
+    if budget not in (names := budget_names(config_folder)):
+        raise ValueError(f"budget {budget!r} is not one of {list(names)}")
 
 
 def overlay(base: Mapping[str, Any], top: Mapping[str, Any]) -> dict[str, Any]:
@@ -124,9 +140,11 @@ def _load(
         "filters": _chosen(whole, "protocol", "filter", "intersection"),
         "budgets": budget,
     }
-    content = _select(budget_content, chosen, ("datasets", "filters"), budget_file.name)
+    names = {"datasets": DATASETS.names(), "filters": FILTER_NAMES, "budgets": budget_names(folder)}
+    of_budget = {section: names[section] for section in ("datasets", "filters")}
+    content = _select(budget_content, chosen, of_budget, budget_file.name)
     for file, layer in layers.items():
-        content = overlay(content, _select(layer, chosen, tuple(SECTIONS), file.name))
+        content = overlay(content, _select(layer, chosen, names, file.name))
     if fixed := sorted({"method", "budget", "seed"} & content.keys()):
         raise ValueError(
             f"{origin} sets {fixed[0]!r}, which comes from the file's name or the command line: leave it out"
@@ -152,15 +170,23 @@ def _mapping(value: Any, name: str) -> Mapping[Any, Any]:
 
 
 def _select(
-    content: Mapping[str, Any], chosen: Mapping[str, str], sections: tuple[str, ...], file: str, place: str = ""
+    content: Mapping[str, Any],
+    chosen: Mapping[str, str],
+    sections: Mapping[str, tuple[str, ...]],
+    file: str,
+    place: str = "",
 ) -> dict[str, Any]:
-    """``content`` without its sections, overlaid by those of the chosen names. Every section is checked."""
+    """``content`` without its sections, overlaid by those of the chosen names. Every section is checked.
+
+    Args:
+        sections: the names that each may have.
+    """
     result = {key: value for key, value in content.items() if key not in sections}
     for section in sections:
         for name, part in _mapping(content.get(section), f"{file}: {place}{section}").items():
             here = f"{place}{section}.{name}"
-            if name not in SECTIONS[section]:
-                raise ValueError(f"{file} sets {here}, which is not one of {list(SECTIONS[section])}")
+            if name not in sections[section]:
+                raise ValueError(f"{file} sets {here}, which is not one of {list(sections[section])}")
             selected = _select(_mapping(part, f"{file}: {here}"), chosen, sections, file, f"{here}.")
             if name == chosen[section]:
                 result = overlay(result, selected)
@@ -168,8 +194,8 @@ def _select(
 
 
 def _setting(dataset: str, keypoint_filter: str) -> str:
-    """What distinguishes rows of one method in the published tables: for Willow the training data, else the filter."""
-    return "Pt=no;Wt=yes" if dataset == "willow" else f"filter={keypoint_filter}"
+    """What distinguishes rows of one method in the published tables."""
+    return str(DATASETS[dataset].setting).format(filter=keypoint_filter) if dataset in DATASETS else ""
 
 
 def _parent(content: Any, budget: str, folder: Path, children: tuple[str, ...]) -> dict[str, Any]:

@@ -1,8 +1,12 @@
 """What can be configured, part by part: frozen models, strict about unknown keys and values out of range."""
 
-from typing import Annotated, Literal, Self, get_args
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from bbgm.base.registry import name_in
+from bbgm.config.parts import BACKBONES
 
 Positive = Annotated[int, Field(gt=0, lt=2**31)]
 Count = Annotated[int, Field(ge=0, lt=2**31)]
@@ -11,8 +15,6 @@ Seed = Annotated[int, Field(ge=0, lt=2**63)]
 
 FilterName = Literal["intersection", "inclusion", "unfiltered"]
 FILTER_NAMES: tuple[str, ...] = get_args(FilterName)
-BudgetName = Literal["smoke", "demo", "willow", "paper"]
-BUDGET_NAMES: tuple[str, ...] = get_args(BudgetName)
 
 
 class Model(BaseModel):
@@ -22,43 +24,61 @@ class Model(BaseModel):
 
 
 class DataConfig(Model):
-    """Which data set, in which reading."""
+    """Which data set, in which reading: the settings that all data sets have.
 
-    dataset: Literal["willow", "voc", "spair", "folder"] = Field(
-        "willow", description="Willow ObjectClass, Pascal VOC with Berkeley keypoints, SPair-71k, a folder of one's own"
-    )
+    Each adds its own in a subclass, registered in `bbgm.config.parts.DATASETS`, with the facts that other modules ask
+    for.
+
+    Attributes:
+        class_names: the classes of the original data, in the order in which they are read.
+        columns: by class its name in the paper's tables, in their order; empty: the same as the classes.
+        demo: whether the rendered demo data have its format.
+        filters: the keypoint filters that make sense for it.
+        setting: what distinguishes rows of one method in the published tables.
+        downloads: what must be downloaded for it (`bbgm.data.fetch.sources`).
+        images, listed_pairs: (download, pattern): where the sources say how many images (of VOC: objects), and how many
+            test pairs, the data set has; None where nothing says so.
+        most_keypoints: of an image.
+    """
+
+    class_names: ClassVar[tuple[str, ...]] = ()
+    columns: ClassVar[Mapping[str, str]] = {}
+    demo: ClassVar[bool] = False
+    filters: ClassVar[tuple[str, ...]] = FILTER_NAMES
+    setting: ClassVar[str] = "filter={filter}"
+    downloads: ClassVar[tuple[str, ...]] = ()
+    images: ClassVar[tuple[str, str] | None] = None
+    listed_pairs: ClassVar[tuple[str, str] | None] = None
+    most_keypoints: ClassVar[int] = 0
+
+    dataset: str = Field("willow", description="Willow ObjectClass, Pascal VOC with Berkeley keypoints, SPair-71k, ...")
     source: Literal["demo", "original"] = Field("demo", description="rendered objects, or the real data set")
     classes: tuple[str, ...] = Field((), description="classes to use; empty: all that the data set has")
-    errata: bool = Field(True, description="apply the named corrections of the data set's annotation errors")
-    hidden_keypoints: float = Field(
-        0.0, ge=0, lt=1, description="share of the keypoints that is left out of each image at random, as if hidden"
-    )
-    hidden_seed: Seed = 0
-    exclude_willow: Literal["none", "images_of_2007", "classes"] = Field(
-        "none",
-        description="voc, for training that goes on with Willow: leave the 2007 images of car and motorbike out of the "
-        "training part (authors' code), or leave out both classes (the paper's text)",
-    )
-    keep_outside: bool = Field(False, description="voc: keep keypoints outside the object's box, as ThinkMatch does")
-    root: str = Field("", description="folder: the one that has keypoints.json, relative to BBGM_DATA or absolute")
-    boxes: bool = Field(True, description="folder: the input is an object's box where it has one, not the whole image")
     demo_images_per_class: Positive = 40
     demo_seed: Seed = 0
 
     @model_validator(mode="after")
-    def _options_fit_the_data_set(self) -> Self:
-        if self.dataset != "voc" and (self.exclude_willow != "none" or self.keep_outside):
-            raise ValueError(f"exclude_willow and keep_outside are for voc, not {self.dataset}: leave them out")
-        if self.dataset != "willow" and self.hidden_keypoints:
-            raise ValueError(f"hidden_keypoints is for willow, which annotates all, not {self.dataset}: leave it out")
-        if self.dataset != "folder" and (self.root or not self.boxes):
-            raise ValueError(f"root and boxes are for a folder of one's own, not {self.dataset}: leave them out")
-        if self.dataset == "folder" and (not self.root or self.source == "demo"):
-            raise ValueError("a folder of one's own has no demo data: set source: original, and root: to its place")
+    def _demo_data_exist(self) -> Self:
+        if self.source == "demo" and not self.demo:
+            raise ValueError(f"{self.dataset} has no demo data: set data.source: original")
         return self
 
+    def open(self, protocol: "ProtocolConfig") -> Any:
+        """Read the data set and divide it: a `bbgm.data.Dataset`. The images are not decoded here."""
+        raise NotImplementedError(f"data set {self.dataset!r} has no reader: define open() in its class")
 
-DATASET_NAMES: tuple[str, ...] = get_args(DataConfig.model_fields["dataset"].annotation)
+    def used_classes(self) -> tuple[str, ...]:
+        """Names of the classes that a run uses, of the original data."""
+        return self.classes or self.class_names
+
+    @classmethod
+    def table_columns(cls) -> dict[str, str]:
+        """For each class its name in the paper's tables, in their order."""
+        return dict(cls.columns) or {name: name for name in cls.class_names}
+
+    def missing(self) -> list[str]:
+        """What must be there besides the downloads, and is not: one line each."""
+        return []
 
 
 class ProtocolConfig(Model):
@@ -89,73 +109,16 @@ class ProtocolConfig(Model):
         return self
 
 
-class NetworkConfig(Model):
-    """The three stages of paper Sec. 3.5."""
+class BackboneConfig(Model):
+    """The network that images pass through first, of methods that see images."""
 
-    backbone: Literal["vgg16_bn", "vgg16", "small"] = "vgg16_bn"
+    backbone: Annotated[str, name_in(BACKBONES)] = "vgg16_bn"
     weights: str = Field(
         "imagenet",
         description="'imagenet', 'demo' (in its place for small, part of this package), 'random', or the name of a "
         ".safetensors file below BBGM_WEIGHTS",
     )
     freeze_backbone: bool = Field(False, description="no update, batch norm evaluates, features cached on disk")
-    refine: bool = Field(True, description="SplineCNN refinement")
-    refine_weight: float = Field(0.1, description="weight of the SplineCNN output added to the visual features")
-    affinity: Literal["global", "fixed"] = Field("global", description="a from global features, or one learned vector")
-    quadratic: bool = Field(True, description="False: only unary costs, as in the paper's ablation")
-
-
-class SinkhornConfig(Model):
-    """The relaxation of `bbgm.methods.bbgm.sinkhorn`; the paper says nothing of it but epsilon."""
-
-    iterations: Positive = 20
-    temperature: float = Field(0.05, gt=0, description="in units of the costs")
-    epsilon: float = Field(1e-4, ge=0, description="floor of the entries; the paper's first choice was 1e-8")
-    loss: Literal["cross_entropy", "hamming"] = Field(
-        "cross_entropy", description="of each entry, as PCA-GM, or the Hamming distance, as BB-GM"
-    )
-
-
-class SolverConfig(Model):
-    """The solver as a layer (paper Alg. 1 and Sec. 3.3)."""
-
-    method: Literal["best", "dual", "exact"] = "best"
-    layer: Literal["blackbox", "sinkhorn"] = Field(
-        "blackbox", description="what training differentiates: the solver, or a relaxation that rounds by it at test"
-    )
-    sinkhorn: SinkhornConfig = SinkhornConfig()
-    full: bool = Field(
-        False,
-        description="match as many keypoints as there can be matches: all of the image that has fewer (BB-GM-Max)",
-    )
-    lambda_: float = Field(80.0, alias="lambda", gt=0, description="acts on the gradient of the batch-mean loss")
-    margin: float = Field(1.0, ge=0, description="alpha, added to the true unary costs in training")
-    multi: Literal["best", "sync"] = Field(
-        "best", description="solver of sets; sync: as the paper's, by synchronisation"
-    )
-
-    model_config = ConfigDict(populate_by_name=True)
-
-
-class DGMCConfig(Model):
-    """Deep Graph Matching Consensus (`bbgm.methods.dgmc`), as its authors run it but for the scale of the features."""
-
-    channels: Positive = Field(256, description="of the local features, psi_1")
-    consensus_channels: Positive = Field(128, description="of the indicators and of psi_2")
-    steps: Count = Field(10, description="L, consensus iterations, in training and at test")
-    dropout: float = Field(0.5, ge=0, lt=1, description="of psi_1")
-    features: Literal["unit", "raw"] = Field(
-        "unit",
-        description="visual features of length 1 as in BB-GM, or as they are as in DGMC, which suits torchvision's "
-        "weights only: activations of others may be a hundred times as large, and S_0 saturates",
-    )
-    feature_scale: float = Field(16.0, gt=0, description="times this")
-    pseudo: Literal["graph", "frame"] = Field(
-        "graph", description="edges' coordinates relative to the graph's largest, or to the image's side as in BB-GM"
-    )
-    rounding: Literal["argmax", "lap"] = Field(
-        "argmax", description="the likeliest target of each source keypoint, as scored by its authors, or a matching"
-    )
 
 
 class OptimiserConfig(Model):

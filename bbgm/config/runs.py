@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from bbgm.base.paths import project_root
-from bbgm.config.files import load_run, read_yaml
-from bbgm.config.models import BUDGET_NAMES, DATASET_NAMES, FILTER_NAMES
+from bbgm.config.files import budget_names, check_budget, load_run, read_yaml
+from bbgm.config.models import FILTER_NAMES
+from bbgm.config.parts import DATASETS
 from bbgm.config.run import RunConfig
 
 OTHERS = "others"
@@ -28,15 +29,15 @@ def list_runs(
     """
     folder = config_folder or project_root() / "config"
     content = read_yaml(folder / "config.yaml") if content is None else content
-    if budget not in BUDGET_NAMES:
-        raise ValueError(f"budget {budget!r} is not one of {list(BUDGET_NAMES)}")
+    check_budget(budget, folder)
     experiments, seeds = (_by_filter(content, part) for part in ("experiments", "seeds"))
+    budgets = budget_names(folder)
     known = tuple(sorted(file.stem for file in (folder / "experiments").glob("*.yaml")))
     runs: dict[Path, RunConfig] = {}
     for (dataset, name), listed in experiments.items():
         place = f"{dataset}.{name}"
         methods = _methods(f"experiments.{place}", listed)
-        counts = _counts(f"seeds.{place}", seeds.get((dataset, name)), budget, known)
+        counts = _counts(f"seeds.{place}", seeds.get((dataset, name)), budget, budgets, known)
         for method in methods:
             _check(f"experiments.{place}: experiment", method, known)  # also one that has no seeds at this budget
             for seed in range(counts.get(method, counts.get(OTHERS, 0))):
@@ -60,7 +61,7 @@ def _by_filter(content: Mapping[str, Any], part: str) -> dict[tuple[str, str], A
     """What ``experiments`` or ``seeds`` has below each data set and filter."""
     found = {}
     for dataset, filters in _mapping(part, content.get(part)).items():
-        _check(f"{part}: data set", dataset, DATASET_NAMES)
+        _check(f"{part}: data set", dataset, DATASETS.names())
         for name, value in _mapping(f"{part}.{dataset}", filters).items():
             _check(f"{part}.{dataset}: filter", name, FILTER_NAMES)
             found[dataset, name] = value
@@ -75,11 +76,11 @@ def _methods(place: str, value: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _counts(place: str, seeds: Any, budget: str, known: tuple[str, ...]) -> dict[str, int]:
+def _counts(place: str, seeds: Any, budget: str, budgets: tuple[str, ...], known: tuple[str, ...]) -> dict[str, int]:
     """Number of runs by experiment, which need not be listed; empty where none is given for the filter or budget."""
     by_budget = _mapping(place, seeds)
     for name in by_budget:
-        _check(f"{place}: budget", name, BUDGET_NAMES)
+        _check(f"{place}: budget", name, budgets)
     given = by_budget.get(budget, 0)
     if not isinstance(given, Mapping):
         given = {OTHERS: given}

@@ -10,7 +10,7 @@ from bbgm.data.fetch.download import expected_checksum, fits
 from bbgm.data.fetch.integrity import changed_files, manifest_path, matching, missing_files, sizes_in
 from bbgm.data.fetch.sources import Item, find, registry
 from bbgm.data.readers.willow import FOLDER, KEYPOINT_NAMES
-from bbgm.data.usable import READ, broken_images, describe_folder, describe_usable
+from bbgm.data.usable import broken_images, describe_folder, describe_usable, original_data
 
 IMAGES = (".jpg", ".png")
 
@@ -70,10 +70,11 @@ def _describe(item: Item, check: bool) -> tuple[list[str], list[str]]:
         sizes = sizes_in(place)
         faults = [*missing_files(item, sizes), *changed_files(item, place, sizes, thorough=check)]
         usable: list[str] = []
-        if item.name in READ:
-            usable, unreadable = describe_usable(item.name)
+        data = original_data(item.name)
+        if data:
+            usable, unreadable = describe_usable(data)
             faults += unreadable
-        if item.name in READ and check:
+        if data and check:
             images = sorted(name for name in sizes if name.endswith(IMAGES))
             faults += broken_images([place / name for name in images])
         lines += [_verdict(faults), *_counts(item, place, sizes), _size(sizes), *usable]

@@ -6,8 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 from pathlib import Path
 
-from bbgm.config import DataConfig, ProtocolConfig
-from bbgm.data.datasets import READERS
+from bbgm.config import DATASETS, DataConfig, ProtocolConfig
 from bbgm.data.fetch.sources import find
 from bbgm.data.images.crops import decode
 from bbgm.data.images.drops import DropReport
@@ -15,24 +14,23 @@ from bbgm.data.images.keypoints import SUBSETS, Subset
 from bbgm.data.images.split import Images
 from bbgm.data.readers.folder import find_faults, read_folder
 
-READ = ("voc", "willow", "spair")
-"""Original data sets that have a reader, by their names in ``sources.toml``."""
-PARTS = {"voc": ("voc", "voc-keypoints", "voc-split")}
-"""Data sets in several parts: the parts, by the same names; a custom ``.json`` file may replace the split."""
+
+def original_data(name: str) -> DataConfig | None:
+    """The original data set that is downloaded under this name; None: it is weights, or a part of a data set."""
+    return DATASETS[name](dataset=name, source="original") if name in DATASETS and DATASETS[name].downloads else None
 
 
-def describe_usable(name: str) -> tuple[list[str], list[str]]:
+def describe_usable(data: DataConfig) -> tuple[list[str], list[str]]:
     """Report lines for an original data set, and what is broken in it, one phrase each.
 
     Images or pairs of both parts, and what is left out and why.
 
     Reads all annotations, which takes seconds for a complete data set; images are not decoded.
     """
-    data = DataConfig.model_validate({"dataset": name, "source": "original"})
     try:
-        dataset = READERS[name](data, ProtocolConfig())
+        dataset = data.open(ProtocolConfig())
     except (ValueError, OSError) as error:
-        if isinstance(error, FileNotFoundError) and not _is_complete(name):  # missing files are reported separately
+        if isinstance(error, FileNotFoundError) and not _is_complete(data):  # missing files are reported separately
             return [f"  not read  {error}"], []
         return [], [str(error)]
     lines = []
@@ -48,9 +46,9 @@ def describe_usable(name: str) -> tuple[list[str], list[str]]:
     return lines, []
 
 
-def _is_complete(name: str) -> bool:
-    """Whether all that a data set is made of is there; Pascal VOC comes in three parts."""
-    items = [find(part) for part in PARTS.get(name, (name,))]
+def _is_complete(data: DataConfig) -> bool:
+    """Whether all that a data set is made of is there; in place of VOC's split, a ``.json`` of the user's own."""
+    items = [find(part) for part in data.downloads]
     places = [item.locate(item.folder()) for item in items]
     return all(place.exists() or place.with_suffix(".json").exists() for place in places)
 

@@ -4,16 +4,16 @@ Differences from the paper's text, all as in the authors' code: ``vgg16_bn`` rat
 normalised before they are interpolated. Our own choices: a frozen backbone keeps its batch norm in evaluation mode, and
 all distinct images of a batch go through batch norm together (the authors: the sources, then the targets).
 
-To add a backbone: write a subclass of `Backbone`, and name it in `BACKBONES` and in `NetworkConfig`.
+A further backbone is a module with a subclass of `Backbone` and one line in `bbgm.config.parts.BACKBONES`.
 """
 
-from collections.abc import Callable
 from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
+from torchvision.models import WeightsEnum
 
-from bbgm.config import NetworkConfig
+from bbgm.config import BACKBONES, BackboneConfig
 from bbgm.features.weights import load_weights
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -26,11 +26,13 @@ class Backbone(nn.Module):
     Attributes:
         node_channels: C, the channels of both maps together = length of a keypoint's feature.
         global_channels: Cg, length of the global vector.
+        imagenet: torchvision's weights that "imagenet" means; None: it has none.
         frozen: no gradient, always in evaluation mode.
     """
 
     node_channels: int
     global_channels: int
+    imagenet: ClassVar[WeightsEnum | None] = None
     frozen = False
 
     def forward(self, images: Tensor) -> tuple[list[Tensor], Tensor]:
@@ -56,77 +58,8 @@ class Backbone(nn.Module):
         return self
 
 
-class VGG16(Backbone):
-    """VGG16, cut after relu4_2 (512 x 32 x 32), relu5_1 (512 x 16 x 16) and pool5, of which the maximum is taken (512).
-
-    Tensors are named ``features.<layer>.<kind>`` as in torchvision, whose weights fit.
-    """
-
-    node_channels, global_channels = 1024, 512
-    batch_norm: ClassVar[bool] = False
-    cuts: ClassVar[tuple[int, int]] = (21, 26)
-
-    def __init__(self) -> None:
-        super().__init__()
-        layers: list[nn.Module] = []
-        channels = 3
-        for block in ((64, 64), (128, 128), (256, 256, 256), (512, 512, 512), (512, 512, 512)):
-            for width in block:
-                layers.append(nn.Conv2d(channels, width, 3, padding=1))
-                if self.batch_norm:
-                    layers.append(nn.BatchNorm2d(width))
-                layers.append(nn.ReLU(inplace=True))
-                channels = width
-            layers.append(nn.MaxPool2d(2))
-        self.features = nn.Sequential(*layers)
-        _initialise(self)
-
-    def forward(self, images: Tensor) -> tuple[list[Tensor], Tensor]:
-        """See `Backbone.forward`."""
-        first, second = self.cuts
-        relu4_2 = self.features[:first](images)
-        # The next layers' ReLUs work in place, but only on the output of their own convolution or batch norm.
-        relu5_1 = self.features[first:second](relu4_2)
-        pool5 = self.features[second:](relu5_1)
-        return [relu4_2, relu5_1], pool5.amax(dim=(2, 3))
-
-
-class VGG16BatchNorm(VGG16):
-    """VGG16 with batch norm after each convolution: what the authors' code uses."""
-
-    batch_norm, cuts = True, (30, 37)
-
-
-class SmallCNN(Backbone):
-    """A few convolutions, fast enough for a CPU, for the demo data; their weights "demo": see `bbgm.features.pretrain`.
-
-    Maps of 64 x 32 x 32 and 128 x 16 x 16, global vector 128. Group norm, because it does not depend on the batch and
-    so is the same in training and evaluation. The stem sees 8 x 8 px patches at a stride of 4 px.
-    """
-
-    node_channels, global_channels = 192, 128
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.stem = nn.Sequential(_block(3, 32, kernel=8, stride=4), _block(32, 64, stride=2), _block(64, 64))
-        self.middle = nn.Sequential(_block(64, 128, stride=2), _block(128, 128))
-        self.top = _block(128, 128, stride=2)
-        _initialise(self)
-
-    def forward(self, images: Tensor) -> tuple[list[Tensor], Tensor]:
-        """See `Backbone.forward`."""
-        fine = self.stem(images)
-        coarse = self.middle(fine)
-        return [fine, coarse], self.top(coarse).amax(dim=(2, 3))
-
-
-def _block(channels: int, width: int, kernel: int = 3, stride: int = 1) -> nn.Sequential:
-    padding = (kernel - stride + 1) // 2
-    convolution = nn.Conv2d(channels, width, kernel, stride=stride, padding=padding, bias=False)
-    return nn.Sequential(convolution, nn.GroupNorm(8, width), nn.ReLU(inplace=True))
-
-
-def _initialise(module: nn.Module) -> None:
+def initialise(module: nn.Module) -> None:
+    """Random weights of convolutions (He et al., 2015), biases of 0."""
     for layer in module.modules():
         if isinstance(layer, nn.Conv2d):
             nn.init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")
@@ -134,19 +67,14 @@ def _initialise(module: nn.Module) -> None:
                 nn.init.zeros_(layer.bias)
 
 
-BACKBONES: dict[str, Callable[[], Backbone]] = {"vgg16_bn": VGG16BatchNorm, "vgg16": VGG16, "small": SmallCNN}
-
-
-def make_backbone(config: NetworkConfig) -> Backbone:
+def make_backbone(config: BackboneConfig) -> Backbone:
     """The backbone that a configuration names, with its weights (random ones: from torch's generator), frozen or not.
 
     Raises:
         ValueError: no such backbone, or weights that do not fit it (the error names the tensor and both shapes).
         FileNotFoundError: no such weights file, or it cannot be downloaded (the error says where to get it).
     """
-    if config.backbone not in BACKBONES:
-        raise ValueError(f"network.backbone {config.backbone!r} is not one of {sorted(BACKBONES)}")
-    backbone = BACKBONES[config.backbone]()
+    backbone: Backbone = BACKBONES[config.backbone]()
     if config.weights != "random":
         load_weights(backbone, config.backbone, config.weights)
     if config.freeze_backbone:

@@ -30,7 +30,8 @@ from bbgm.data import rendering
 from bbgm.data.demo import renderer_version
 from bbgm.data.demo.parallel import in_parallel
 from bbgm.data.images.keypoints import FRAME
-from bbgm.features.backbone import SmallCNN, keypoint_features, normalise
+from bbgm.features.backbone import keypoint_features, normalise
+from bbgm.features.small import SmallCNN
 
 STREAM = 71_000
 """First number of all photographs' seeds; the seeds of demo data do not begin with it."""

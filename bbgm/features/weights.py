@@ -6,12 +6,9 @@ from pathlib import Path
 import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
-from torchvision.models import VGG16_BN_Weights, VGG16_Weights, WeightsEnum
+from torchvision.models import WeightsEnum
 
 from bbgm.base.paths import weights_root
-
-IMAGENET: dict[str, WeightsEnum] = {"vgg16_bn": VGG16_BN_Weights.IMAGENET1K_V1, "vgg16": VGG16_Weights.IMAGENET1K_V1}
-"""torchvision's weights of each backbone."""
 
 PACKAGED = Path(__file__).parent / "pretrained"
 """The folder of the weights "demo"."""
@@ -21,8 +18,8 @@ def load_weights(backbone: nn.Module, name: str, weights: str) -> None:
     """Copy pretrained weights into a backbone.
 
     Args:
-        backbone: its parameters and buffers are overwritten.
-        name: of the backbone, a key of `IMAGENET` if the weights are "imagenet".
+        backbone: its parameters and buffers are overwritten. Its ``imagenet`` are torchvision's weights for it.
+        name: of the backbone.
         weights: "imagenet"; "demo", the stand-in for it that comes with this package (see `bbgm.features.pretrain`);
             or the name of a .safetensors file below ``BBGM_WEIGHTS``.
 
@@ -30,8 +27,10 @@ def load_weights(backbone: nn.Module, name: str, weights: str) -> None:
         FileNotFoundError: no such file, or it cannot be downloaded.
         ValueError: the file is broken, or a tensor is missing, unknown or of another shape.
     """
-    named = {"imagenet": imagenet_file, "demo": demo_file}
-    path = named[weights](name) if weights in named else weights_root() / weights
+    if weights == "imagenet":
+        path = imagenet_file(name, getattr(backbone, "imagenet", None))
+    else:
+        path = demo_file(name) if weights == "demo" else weights_root() / weights
     found = _read(path)
     expected = backbone.state_dict()
     # The backbone has no classifier layers; the counters of batch norm are not in every file.
@@ -53,16 +52,16 @@ def load_weights(backbone: nn.Module, name: str, weights: str) -> None:
     backbone.load_state_dict(found, strict=False)
 
 
-def imagenet_file(name: str) -> Path:
+def imagenet_file(name: str, known: WeightsEnum | None) -> Path:
     """Path of torchvision's ImageNet weights: below ``BBGM_WEIGHTS``, in torch's cache, or downloaded into that cache.
 
     Raises:
         FileNotFoundError: it is in neither place and the download fails.
         ValueError: torchvision has no weights for this backbone.
     """
-    if name not in IMAGENET:
-        raise ValueError(f"no ImageNet weights for backbone {name!r} (only for {sorted(IMAGENET)}): use 'random'")
-    url = str(IMAGENET[name].url)
+    if known is None:
+        raise ValueError(f"torchvision has no ImageNet weights for backbone {name!r}: set network.weights to 'random'")
+    url = str(known.url)
     file = url.rsplit("/", 1)[1]
     own: Path = weights_root() / file
     cached = Path(str(torch.hub.get_dir())) / "checkpoints" / file
@@ -70,7 +69,7 @@ def imagenet_file(name: str) -> Path:
         if path.is_file():
             return path
     try:
-        IMAGENET[name].get_state_dict(progress=False, check_hash=True)
+        known.get_state_dict(progress=False, check_hash=True)
     except (OSError, RuntimeError) as error:
         raise FileNotFoundError(
             f"no ImageNet weights for {name}: {file} (about 530 MB) is neither in {own.parent} nor in {cached.parent}, "

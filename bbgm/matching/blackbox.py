@@ -92,7 +92,7 @@ def match_graphs(
         quadratic: c^e of each pair, (E1, E2).
         edges1, edges2: directed edges of each pair's graphs, (E1, 2) and (E2, 2).
         lambda_: range of the interpolation, on the scale of costs / gradient.
-        method: a name in `SOLVERS`, or a solver.
+        method: a name in `bbgm.config.SOLVERS`, or a solver.
 
     Returns:
         v (n1, n2) and e (E1, E2) of each pair, 0 or 1, in the type of the costs.
@@ -155,7 +155,7 @@ def interpolated_loss(
         gradients: dL/dv (n1, n2) and dL/de (E1, E2) of each.
         constant: L at y = 0, of all or of each.
         lambda_: range of the interpolation.
-        solver: a name in `SOLVERS`, or a solver.
+        solver: a name in `bbgm.config.SOLVERS`, or a solver.
 
     Returns:
         (B,) float64.

@@ -6,56 +6,14 @@ consistent. Backward, the costs of all pairs are moved by lambda dL/dy and solve
 pair also gives gradients to the costs of others. With two graphs this is the layer for single pairs.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from bbgm.matching.blackbox import apply_layer
-from bbgm.matching.solvers import Instance, Solution, Solver, make_problems
-
-if TYPE_CHECKING:
-    from bbgm_solver import MultiResult
-
-Pair = tuple[int, int]
-"""Numbers (p, q) of two graphs, p < q."""
-
-JointSolver = Callable[[Mapping[Pair, Instance]], Mapping[Pair, np.ndarray]]
-"""From the instances of a set of graphs to an assignment (n_p,) for each, -1 = unmatched."""
-
-
-def solve_jointly(instances: Mapping[Pair, Instance], method: str = "best", **options: Any) -> "MultiResult":
-    """Solve the instances of one set of graphs together, on as many threads as torch has.
-
-    Args:
-        instances: of pairs (p, q), p < q; the matchings of pairs that are missing follow from the others.
-        method: "best", or "sync" (as the paper's: pairs first, then synchronised).
-        options: of `bbgm_solver.solve_multi`.
-
-    Raises:
-        ValueError: costs that are not finite, or what `bbgm_solver.solve_multi` refuses.
-    """
-    import bbgm_solver
-
-    problems = dict(zip(instances, make_problems(list(instances.values())), strict=True))
-    return bbgm_solver.solve_multi(problems, method, **{"threads": torch.get_num_threads(), **options})
-
-
-class TimedJointSolver:
-    """`solve_jointly` as a `JointSolver` that knows how long it has worked."""
-
-    def __init__(self, method: str = "best", **options: Any) -> None:
-        self.method, self.options, self.seconds = method, options, 0.0
-
-    def __call__(self, instances: Mapping[Pair, Instance]) -> Mapping[Pair, np.ndarray]:
-        """Solve, and count."""
-        start = perf_counter()
-        matchings = solve_jointly(instances, self.method, **self.options).matchings
-        self.seconds += perf_counter() - start
-        return matchings
+from bbgm.matching.joint_solvers import JointSolver, Pair, make_joint_solver
+from bbgm.matching.solvers import Instance, Solution, Solver
 
 
 def match_multi(
@@ -73,7 +31,7 @@ def match_multi(
         quadratic: c^e of each of these pairs, (E_p, E_q).
         edges: directed edges of each graph, (E, 2).
         lambda_: range of the interpolation, on the scale of costs / gradient.
-        method: "best" or "sync", or a solver of all pairs together.
+        method: a name in `bbgm.config.JOINT_SOLVERS`, or a solver of all pairs together.
 
     Returns:
         v (n_p, n_q) and e (E_p, E_q) of each pair, 0 or 1, in the type of the costs.
@@ -81,7 +39,7 @@ def match_multi(
     Raises:
         TypeError: one of the three is not a mapping.
         ValueError: costs that are not matrices, no pair, other keys in `quadratic` than in `unary`, no edges for a
-            graph, lambda not positive, or what `solve_jointly` refuses.
+            graph, lambda not positive, or what the solver refuses.
     """
     for name, value in (("unary", unary), ("quadratic", quadratic), ("edges", edges)):
         if not isinstance(value, Mapping):
@@ -132,12 +90,13 @@ def joint_interpolated_loss(
 
 def _as_solver(pairs: list[Pair], method: str | JointSolver) -> Solver:
     """A solver of all pairs together, as the layer calls it: with a list."""
+    joint = make_joint_solver(method) if isinstance(method, str) else method
 
     def solve(instances: Sequence[Instance]) -> list[np.ndarray]:
         if not instances:  # nothing has changed
             return []
         named = dict(zip(pairs, instances, strict=True))
-        found = solve_jointly(named, method).matchings if isinstance(method, str) else method(named)
+        found = joint(named)
         return [found[pair] for pair in pairs]
 
     return solve

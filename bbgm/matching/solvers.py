@@ -1,6 +1,7 @@
 """Graph matching instances, and what solves them: by name in a configuration, a batch at a time.
 
-A solver is a function from instances to assignments; ours (`bbgm_solver`) works on all of a batch together.
+A solver is a function from instances to assignments; ours (`bbgm_solver`) works on all of a batch together. A further
+one is a function like `best` and one line in `bbgm.config.parts.SOLVERS`.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+
+from bbgm.config import SOLVERS
 
 if TYPE_CHECKING:
     import bbgm_solver
@@ -93,20 +96,26 @@ def compiled_solver(method: str, **options: Any) -> Solver:
     return solve
 
 
-SOLVERS: dict[str, Callable[[bool], Solver]] = {
-    "best": lambda full: compiled_solver("best", full=full),
-    "dual": lambda full: compiled_solver("dual", full=full),
-    "exact": lambda full: compiled_solver("exact", full=full),
-}
-"""By the name in ``solver.method``: given ``full`` (see `make_solver`), a function from instances to assignments. A new
-one is named here and in `SolverConfig`."""
+def best(full: bool) -> Solver:
+    """Our solver with the lowest costs; for ``full`` see `make_solver`."""
+    return compiled_solver("best", full=full)
+
+
+def dual(full: bool) -> Solver:
+    """The paper's solver (Sec. 3.4): dual block coordinate ascent."""
+    return compiled_solver("dual", full=full)
+
+
+def exact(full: bool) -> Solver:
+    """Integer programming, with proof."""
+    return compiled_solver("exact", full=full)
 
 
 def make_solver(method: str, full: bool = False) -> "TimedSolver":
     """The solver that a configuration names.
 
     Args:
-        method: a name in `SOLVERS`.
+        method: a name in `bbgm.config.SOLVERS`.
         full: match as many keypoints as there can be matches, whatever it costs: every keypoint of the image that has
             fewer, and as many of the other (BB-GM-Max). The paper speaks of the source's keypoints, which cannot all
             be matched where the target has fewer.
@@ -114,8 +123,6 @@ def make_solver(method: str, full: bool = False) -> "TimedSolver":
     Raises:
         ValueError: no such solver.
     """
-    if method not in SOLVERS:
-        raise ValueError(f"solver.method {method!r} is not one of {sorted(SOLVERS)}")
     return TimedSolver(SOLVERS[method](full))
 
 

@@ -9,13 +9,14 @@ import torch
 from torch import Tensor, nn
 
 from bbgm.base.paths import cache_root
-from bbgm.config import NetworkConfig
+from bbgm.config import BackboneConfig, RunConfig
 from bbgm.data.images.keypoints import KeypointImage
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.features.backbone import make_backbone
 from bbgm.features.cache import FeatureCache, Features, compute_features
 from bbgm.graphs.delaunay import Graph
-from bbgm.matching.solvers import Instance
+from bbgm.matching.joint_solvers import TimedJointSolver
+from bbgm.matching.solvers import Instance, TimedSolver
 from bbgm.methods.batching import NodeRows, Side
 
 PAIRS, GRAPHS, IMAGES = 256, 64, 16
@@ -45,6 +46,10 @@ class Matcher(nn.Module):
         """The combinatorial problems of pairs, for methods that have them; in evaluation mode, without gradients."""
         raise NotImplementedError
 
+    def set_solvers(self) -> tuple[TimedSolver, TimedJointSolver]:
+        """What solves the instances of a set of images, each alone and all jointly, of methods that have instances."""
+        raise NotImplementedError
+
     def parameter_groups(self, lr: float, backbone_factor: float) -> list[dict[str, Any]]:
         """What is trained, as groups of `torch.optim.Adam`, each with a name, its parameters and its learning rate."""
         raise NotImplementedError
@@ -63,7 +68,7 @@ class VisualMatcher(Matcher):
         unit: keypoint features of length 1 before interpolation, or as they are; see `bbgm.features.backbone`.
     """
 
-    def __init__(self, network: NetworkConfig, unit: bool = True) -> None:
+    def __init__(self, network: BackboneConfig, unit: bool = True) -> None:
         super().__init__()
         self.backbone = make_backbone(network)
         self._backbone_name, self._unit = network.backbone, unit
@@ -122,6 +127,12 @@ class VisualMatcher(Matcher):
         ]
         first, by_key = zip(distinct, starts, strict=False), zip(distinct, graphs, strict=True)
         return NodeRows(torch.cat(rows), dict(first), dict(by_key))
+
+
+def make_matcher(config: RunConfig) -> Matcher:
+    """The network of a run, on the CPU; its initial parameters depend on the configuration and its seed only."""
+    matcher: Matcher = config.make_matcher()
+    return matcher
 
 
 @contextmanager

@@ -36,8 +36,6 @@ TABLES = (
     "PascalVOCAblation",
 )
 
-#: The paper's Willow columns, in its order, and the data set's folder of each class.
-WILLOW_FOLDERS = {"face": "Face", "motorbike": "Motorbike", "car": "Car", "duck": "Duck", "bottle": "Winebottle"}
 
 KEY = ["table", "method", "setting"]
 

@@ -8,32 +8,15 @@ from typing import Any
 
 import torch
 
-from bbgm.base.paths import folder_root, weights_root
-from bbgm.config import RunConfig, list_runs
-from bbgm.data import rendering
-from bbgm.data.fetch.sources import find
+from bbgm.base.paths import weights_root
+from bbgm.config import BACKBONES, RunConfig, list_runs
+from bbgm.data.demo import FORMATS
+from bbgm.data.fetch.sources import find, registry
 from bbgm.data.images.crops import FRAME
-from bbgm.data.readers.folder import FILE, read_objects
-from bbgm.data.readers.spair import CLASSES as SPAIR_CLASSES
-from bbgm.data.readers.voc_split import CLASSES as VOC_CLASSES
-from bbgm.data.readers.willow import KEYPOINT_NAMES
-from bbgm.methods.bbgm.network import make_matcher
+from bbgm.methods.base import make_matcher
 from bbgm.runs.checkpoint import KEEP
 from bbgm.runs.throughput import DEVICES, Measurement, measurement_for, read_measurements
 
-CLASSES = {"voc": len(VOC_CLASSES), "willow": len(KEYPOINT_NAMES), "spair": len(SPAIR_CLASSES)}
-IMAGES = {
-    "voc": ("voc-keypoints", "*/*.xml"),
-    "willow": ("willow", "*/*.png"),
-    "spair": ("spair", "JPEGImages/*/*.jpg"),
-}
-"""Item and file pattern whose count in ``sources.toml`` is a data set's number of images (of VOC: objects)."""
-LISTED = {"spair": ("spair", "PairAnnotation/test/*.json")}
-"""The same for the number of test pairs that a data set lists."""
-ITEMS = {"voc": ("voc", "voc-keypoints", "voc-split"), "willow": ("willow",), "spair": ("spair",)}
-"""The items that a data set needs."""
-KEYPOINTS, CHANNELS = {"voc": 23, "willow": 10, "spair": 30}, 1024
-"""Most keypoints in an image, and the number of features of each."""
 GB = 1e9
 
 
@@ -166,23 +149,18 @@ def _group(runs: list[RunConfig], known: list[Measurement]) -> Group:
 
 def count_classes(run: RunConfig) -> int:
     """Number of classes that a run uses; 0 for a custom folder that does not exist."""
-    if run.data.classes:
-        return len(run.data.classes)
-    if run.data.dataset == "folder":
-        root = folder_root(run.data.root)
-        return len({item.cls for item in read_objects(root) if item.keypoints}) if (root / FILE).is_file() else 0
-    if run.data.source == "demo":
-        return len(rendering.CLASSES)
-    return CLASSES[run.data.dataset] - (2 if run.data.exclude_willow == "classes" else 0)
+    if run.data.source == "demo" and not run.data.classes:
+        return len(FORMATS[run.data.dataset].classes)
+    return len(run.data.used_classes())
 
 
 def count_test_pairs(run: RunConfig) -> int | None:
     """Number of test pairs of a run; None: all that the data list, if no registry says how many those are."""
     if run.protocol.test_pairs_per_class:
         return run.protocol.test_pairs_per_class * count_classes(run)
-    if run.data.source == "demo" or run.data.classes or run.data.dataset not in LISTED:
+    if run.data.source == "demo" or run.data.classes or run.data.listed_pairs is None:
         return None
-    return _registered(LISTED[run.data.dataset])
+    return _registered(run.data.listed_pairs)
 
 
 def _registered(place: tuple[str, str]) -> int:
@@ -210,9 +188,11 @@ def _scaled(number: int, value: float | None) -> float | None:
 
 def count_values(run: RunConfig) -> tuple[int, int]:
     """How many numbers a run stores of its network, and how many of them it trains."""
-    network = run.network.model_copy(update={"weights": "random"})
+    if run.visual:
+        random = run.visual.model_copy(update={"weights": "random"})
+        run = run.model_copy(update={"network": random})
     with torch.device("meta"):  # shapes without memory
-        matcher = make_matcher(run.model_copy(update={"network": network}))
+        matcher = make_matcher(run)
     trained = sum(parameter.numel() for parameter in matcher.parameters() if parameter.requires_grad)
     return sum(value.numel() for value in matcher.state_dict().values()), trained
 
@@ -221,37 +201,44 @@ def _caches(runs: list[RunConfig]) -> dict[str, float]:
     """GB of decoded images of each original data set, and at most of the features of each frozen backbone."""
     sizes = {}
     for run in runs:
-        if run.data.source != "original" or run.data.dataset not in IMAGES:
+        data, visual = run.data, run.visual
+        if data.source != "original" or data.images is None:
             continue
-        name, images = run.data.dataset, _registered(IMAGES[run.data.dataset])
-        sizes[f"images of {name}"] = images * FRAME * FRAME * 3 / GB
-        if run.network.freeze_backbone:
-            place = f"features of {name}, {run.network.backbone}"
-            sizes[place] = 4 * images * (KEYPOINTS[name] + 1) * CHANNELS / GB
+        images = _registered(data.images)
+        sizes[f"images of {data.dataset}"] = images * FRAME * FRAME * 3 / GB
+        if visual and visual.freeze_backbone:
+            channels = BACKBONES[visual.backbone].node_channels
+            place = f"features of {data.dataset}, {visual.backbone}"
+            sizes[place] = 4 * images * (data.most_keypoints + 1) * channels / GB
     return sizes
 
 
 def _missing(runs: list[RunConfig]) -> list[str]:
     """Data and weights that are not there, and how to get them, one line each."""
-    original = {run.data.dataset for run in runs if run.data.source == "original"}
+    original = [run.data for run in runs if run.data.source == "original"]
     lines = []
-    for item in (find(name) for dataset in ITEMS if dataset in original for name in ITEMS[dataset]):
+    for item in map(find, dict.fromkeys(name for data in original for name in data.downloads)):
         place = item.locate(item.folder())
         if not place.exists():
             lines.append(f"{item.title} in {place}: bbgm data download {item.name}")
-    own = {folder_root(run.data.root) / FILE for run in runs if run.data.dataset == "folder"}
-    lines += [f"{file}: the annotations of your own images" for file in sorted(own) if not file.is_file()]
-    for backbone, weights in sorted({(run.network.backbone, run.network.weights) for run in runs}):
-        if weights == "imagenet":
-            places = [find(backbone).locate(weights_root()), _cached(find(backbone).archive)]
-            if not any(place.exists() for place in places):
-                lines.append(f"ImageNet weights of {backbone} in {places[0]}: bbgm data download {backbone}")
-        elif weights.endswith(".safetensors") and not (weights_root() / weights).is_file():
-            lines.append(
-                f"weights {weights_root() / weights}: set BBGM_WEIGHTS to the folder that has them, or use "
-                "torchvision's with network.weights: imagenet in the budget's file"
-            )
-    return lines
+    lines += sorted({line for data in original for line in data.missing()})
+    used = {(run.visual.backbone, run.visual.weights) for run in runs if run.visual}
+    return [*lines, *(line for one in sorted(used) if (line := _missing_weights(*one)))]
+
+
+def _missing_weights(backbone: str, weights: str) -> str:
+    if weights == "imagenet":
+        if backbone not in registry():
+            return ""  # without an address: the backbone itself says where its weights come from
+        places = [find(backbone).locate(weights_root()), _cached(find(backbone).archive)]
+        if not any(place.exists() for place in places):
+            return f"ImageNet weights of {backbone} in {places[0]}: bbgm data download {backbone}"
+    elif weights.endswith(".safetensors") and not (weights_root() / weights).is_file():
+        return (
+            f"weights {weights_root() / weights}: set BBGM_WEIGHTS to the folder that has them, or use "
+            "torchvision's with network.weights: imagenet in the budget's file"
+        )
+    return ""
 
 
 def _cached(name: str) -> Path:

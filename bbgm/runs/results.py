@@ -14,6 +14,7 @@
 ``metrics.json``              scores, and under ``sets`` those of the test sets (:mod:`bbgm.runs.sets`); written
                               last, so a folder that has it holds a finished run
 ``checkpoint/``, ``.lock``    only while the run is going on (or was killed)
+``superseded/<hash>/``        earlier runs of another configuration (:mod:`bbgm.runs.superseded`)
 ============================  =======================================================================================
 """
 
@@ -21,14 +22,14 @@ import csv
 import io
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bbgm.base.atomic import write_text
 from bbgm.base.paths import results_root
-from bbgm.config import RunConfig, make_run, read_yaml
+from bbgm.config import RunConfig, hash_of, make_run, read_yaml
 from bbgm.scoring.predictions import Prediction, SetPrediction, read_predictions
 
 if TYPE_CHECKING:
@@ -89,18 +90,46 @@ def run_folder(config: RunConfig) -> Path:
 
 
 def finished(config: RunConfig, folder: Path | None = None) -> RunRecord | None:
-    """The finished run of exactly this configuration, or None."""
+    """The finished run of this configuration, or None.
+
+    A run is the same if its effective settings are: keys that it was stored without have their defaults, keys of other
+    methods and data sets are passed over, and titles do not matter.
+    """
     folder = folder or run_folder(config)
-    needed = (*FILES, OPTIMISER) if config.keep_optimiser else FILES
-    if not all((folder / name).is_file() for name in needed):
+    record = read_record(folder, also=(OPTIMISER,) if config.keep_optimiser else ())
+    if record is None or record.config.hash() != config.hash():
+        return None
+    return replace(record, config=config)
+
+
+def stored_hash(config: RunConfig) -> str:
+    """The hash in the record of the finished run of a configuration, else that of the configuration.
+
+    It changes only if the run does: not with a setting that is new since it was made.
+    """
+    record = finished(config)
+    return str(record.metrics["config_hash"]) if record else config.hash()
+
+
+def read_record(folder: Path, also: Sequence[str] = ()) -> RunRecord | None:
+    """The finished run in a folder, whatever its configuration is; None if there is none.
+
+    Its metrics must belong to the configuration that is stored beside them.
+
+    Args:
+        also: files that must be there besides `FILES`.
+    """
+    if not all((folder / name).is_file() for name in (*FILES, *also)):
         return None
     try:
         metrics = json.loads((folder / "metrics.json").read_text())
+        stored = read_yaml(folder / "config.yaml")
+        config = make_run(stored)
     except ValueError:
         return None
     if not isinstance(metrics, dict) or not all(isinstance(metrics.get(key), kind) for key, kind in NEEDED.items()):
         return None
-    if not _has_scores(metrics) or metrics["config_hash"] != config.hash():
+    if not _has_scores(metrics) or metrics["config_hash"] != hash_of(stored):
         return None
     return RunRecord(folder, config, metrics)
 
@@ -147,7 +176,8 @@ def load(folder: Path) -> RunRecord:
     if missing:
         what = f"lacks {', '.join(missing)}" if folder.is_dir() else "does not exist"
         raise ValueError(f"{folder} is not the folder of a finished run: it {what}; make it with 'bbgm train'")
-    record = finished(load_config(folder), folder)
+    config = load_config(folder)
+    record = read_record(folder, also=(OPTIMISER,) if config.keep_optimiser else ())
     if record is None:
         raise ValueError(
             f"{folder / 'metrics.json'} is damaged or does not belong to config.yaml beside it: "

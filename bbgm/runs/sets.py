@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bbgm.base.progress import progress
-from bbgm.config import ProtocolConfig, SolverConfig
+from bbgm.config import ProtocolConfig
 from bbgm.data.images.keypoints import Dataset
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.data.sampling.sets import KeypointSet, test_sets
-from bbgm.matching.blackbox_multi import JointSolver, TimedJointSolver
-from bbgm.matching.solvers import Instance, Solver, make_solver
+from bbgm.matching.joint_solvers import JointSolver
+from bbgm.matching.solvers import Instance, Solver
 from bbgm.scoring.cycles import inconsistent_percent
 from bbgm.scoring.metrics import mean_over_classes, score_class
 from bbgm.scoring.predictions import SetPrediction
@@ -48,7 +48,7 @@ class SetEvaluation:
 
 
 def evaluate_sets(
-    matcher: "Matcher", dataset: Dataset, protocol: ProtocolConfig, solver: SolverConfig, show_progress: bool = True
+    matcher: "Matcher", dataset: Dataset, protocol: ProtocolConfig, show_progress: bool = True
 ) -> SetEvaluation:
     """Match the test sets of every class in both ways; the matcher is left in evaluation mode.
 
@@ -59,8 +59,7 @@ def evaluate_sets(
     if not protocol.test_sets_per_class:
         raise ValueError("protocol.test_sets_per_class is 0: there are no sets to evaluate")
     matcher.eval()
-    # Effort beyond "fast" goes into the bound, which is not used here.
-    pairwise, joint = make_solver(solver.method), TimedJointSolver(solver.multi, effort="fast")
+    pairwise, joint = matcher.set_solvers()
     predictions: list[SetPrediction] = []
     for cls in dataset.classes:
         sets = test_sets(dataset, protocol, cls)

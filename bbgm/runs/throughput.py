@@ -9,8 +9,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from bbgm.base.paths import project_root
-from bbgm.config import RunConfig
-from bbgm.config.models import Model
+from bbgm.config import Model, RunConfig, setting_names
 from bbgm.runs.results import RunRecord
 
 DEVICES = ("cpu", "gpu")
@@ -58,13 +57,13 @@ def read_measurements(path: Path | None = None) -> list[Measurement]:
         ValueError: it is not valid TOML, or an entry is not valid; names the file and the entry.
     """
     path = path or project_root() / "config" / "throughput.toml"
-    known = RunConfig(method="x", title="x", budget="smoke", seed=0).settings()
+    known = setting_names()
     found = []
     try:
         for number, entry in enumerate(tomllib.loads(path.read_text())["measurement"], 1):
             one = Measurement.model_validate(entry)
-            if unknown := sorted(one.where.keys() - known.keys()):
-                raise ValueError(f"measurement {number}: {unknown[0]!r} is not a setting of a run")
+            if unknown := sorted(one.where.keys() - known):
+                raise ValueError(f"measurement {number}: {unknown[0]!r} is no setting of a run")
             found.append(one)
     except ValidationError as error:
         first = error.errors()[0]

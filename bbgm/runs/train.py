@@ -6,30 +6,28 @@ from pathlib import Path
 from typing import Any
 
 from bbgm.base import machine
-from bbgm.base.atomic import remove_leftovers, write_json, write_text
+from bbgm.base.atomic import write_json, write_text
 from bbgm.base.lock import folder_lock
 from bbgm.base.reproducible import reproducible
-from bbgm.config import RunConfig
+from bbgm.config import RunConfig, hash_of, read_yaml
 from bbgm.data import open_dataset
 from bbgm.data.images.keypoints import Dataset
-from bbgm.methods.base import Matcher
-from bbgm.methods.bbgm.network import make_matcher
+from bbgm.methods.base import Matcher, make_matcher
 from bbgm.runs.checkpoint import Checkpoints, History, read_model, write_model, write_optimiser
 from bbgm.runs.evaluate import Evaluation, evaluate
 from bbgm.runs.fit import fit, make_optimiser
 from bbgm.runs.results import (
-    FILES,
     OPTIMISER,
     TIMING,
     RunRecord,
     finished,
     load,
-    load_config,
     run_folder,
     write_history,
     write_test_pairs,
 )
 from bbgm.runs.sets import SetEvaluation, evaluate_sets
+from bbgm.runs.superseded import CHECKPOINT, make_room
 from bbgm.scoring.predictions import write_predictions
 
 log = logging.getLogger(__name__)
@@ -39,7 +37,8 @@ def run(config: RunConfig, folder: Path | None = None, progress: bool = True) ->
     """The finished run of a configuration, made now if it does not exist yet.
 
     A finished run of the same configuration is only read. A killed one goes on from its last finished epoch and ends
-    with the same numbers as one that was not. What the folder holds of another configuration is deleted and done anew.
+    with the same numbers as one that was not. What the folder holds of another configuration is moved aside, see
+    `bbgm.runs.superseded`.
     The parent of a run, if it has one, is made first in its own place, unless it is there.
 
     Args:
@@ -57,9 +56,9 @@ def run(config: RunConfig, folder: Path | None = None, progress: bool = True) ->
         return done
     parent = _parent(config, progress)
     with folder_lock(folder):
-        done = finished(config, folder)  # by the process that held the lock
+        make_room(folder, config)
+        done = finished(config, folder)  # by the process that held the lock, or brought back
         if done is None:
-            _discard_stale(folder, config)
             with reproducible(config.threads):
                 _make(config, parent, folder, progress)
             done = load(folder)
@@ -80,11 +79,14 @@ def _make(config: RunConfig, parent: RunRecord | None, folder: Path, show_progre
     device = machine.device()
     dataset = open_dataset(config.data, config.protocol)
     matcher = make_matcher(config).to(device)
-    write_text(folder / "config.yaml", config.to_yaml())
+    record = folder / "config.yaml"
+    if not record.is_file():  # else a killed run of the same effective settings goes on under its own record
+        write_text(record, config.to_yaml())
+    config_hash = hash_of(read_yaml(record))
     left_out = {"errata_applied": list(dataset.errata_applied), "dropped": dataset.dropped.record()}
     write_json(folder / "split.json", {**dataset.split_record(), **left_out})
 
-    checkpoints = Checkpoints(folder / "checkpoint", config.hash())
+    checkpoints = Checkpoints(folder / CHECKPOINT, config_hash)
     optimiser = make_optimiser(matcher, config, parent)
     history = fit(matcher, optimiser, dataset, config, checkpoints, show_progress)
     rates = (f"lr_{group['name']}" for group in optimiser.param_groups)
@@ -96,10 +98,11 @@ def _make(config: RunConfig, parent: RunRecord | None, folder: Path, show_progre
     evaluation = evaluate(matcher, dataset, config.protocol, show_progress)
     sets = None
     if config.protocol.test_sets_per_class:
-        sets = evaluate_sets(matcher, dataset, config.protocol, config.solver, show_progress)
+        sets = evaluate_sets(matcher, dataset, config.protocol, show_progress)
     write_test_pairs(folder / "test_pairs.json", evaluation.predictions)
     write_predictions(folder / "predictions.npz", evaluation.predictions, sets.predictions if sets else ())
-    write_json(folder / "metrics.json", _summary(config, parent, dataset, history, evaluation, sets, device))
+    summary = _summary(config, parent, dataset, history, evaluation, sets, device)
+    write_json(folder / "metrics.json", {**summary, "config_hash": config_hash})
     checkpoints.clear()
 
 
@@ -141,7 +144,7 @@ def _summary(
     sets: SetEvaluation | None,
     device: str,
 ) -> dict[str, Any]:
-    """The content of metrics.json; scores are fractions in [0, 1]."""
+    """The content of metrics.json but for its hash; scores are fractions in [0, 1]."""
     seconds = sum(row["seconds"] for row in history)
     trained = len(history) * config.optimiser.batch_size
     n_pairs = len(evaluation.predictions)
@@ -171,27 +174,9 @@ def _summary(
         "versions": machine.versions(),
         "hardware": machine.hardware(device),
         "provenance": {"commit": machine.commit(), "finished": datetime.now(UTC).isoformat(timespec="seconds")},
-        "config_hash": config.hash(),
     }
 
 
 def _record(parent: RunRecord) -> dict[str, str]:
     """What a run says about its parent: its place below the results root, and its configuration."""
-    return {"folder": parent.config.folder.as_posix(), "config_hash": parent.config.hash()}
-
-
-def _discard_stale(folder: Path, config: RunConfig) -> None:
-    """Delete what killed writers left, and what the folder holds of another configuration."""
-    remove_leftovers(folder)
-    remove_leftovers(folder / "checkpoint")
-    try:
-        if load_config(folder).hash() == config.hash():
-            return
-    except ValueError:  # no configuration, or an unreadable one
-        pass
-    old = [folder / name for name in (*FILES, OPTIMISER) if (folder / name).exists()]
-    if old:
-        log.warning("%s holds a run of another configuration: doing it anew", folder)
-    for file in old:
-        file.unlink()
-    Checkpoints(folder / "checkpoint", config.hash()).clear()
+    return {"folder": parent.config.folder.as_posix(), "config_hash": parent.metrics["config_hash"]}

@@ -49,7 +49,7 @@ def make_notes(
     notes += spec.notes
     if missing := _missing(spec, lines, printed):
         notes.append(f"The paper also ran {', '.join(missing)}: there are no such runs at this budget.")
-    if hidden := config.data.hidden_keypoints:
+    if hidden := getattr(config.data, "hidden_keypoints", 0):
         notes.append(
             f"{100 * hidden:.0f} % of the keypoints were left out at random, for the data annotate all of them."
         )
@@ -65,8 +65,8 @@ def make_notes(
 
 def describe_training(config: RunConfig) -> str:
     """How a run was trained, in one phrase."""
-    network, optimiser, parent = config.network, config.optimiser, config.parent
-    backbone = f"{network.backbone} backbone{' frozen' if network.freeze_backbone else ''}"
+    visual, optimiser, parent = config.visual, config.optimiser, config.parent
+    backbone = f"{visual.backbone} backbone{' frozen' if visual.freeze_backbone else ''}" if visual else "no backbone"
     start = (
         f", after {describe_training(parent.run)} on {parent.run.data.dataset} ({parent.run.method})" if parent else ""
     )

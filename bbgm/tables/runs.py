@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from bbgm.config import BUDGET_NAMES, flatten
+from bbgm.config import check_budget, flatten
 from bbgm.runs import results
 from bbgm.runs.results import RunRecord
 from bbgm.tables.specs import TableSpec
@@ -75,8 +75,7 @@ def finished_folders(budget: str, results_root: Path, dataset: str = "*", keypoi
     Raises:
         ValueError: no such budget.
     """
-    if budget not in BUDGET_NAMES:
-        raise ValueError(f"budget {budget!r} is not one of {list(BUDGET_NAMES)}")
+    check_budget(budget)
     place = f"{budget}/{dataset}/{keypoint_filter}/*/seed*/metrics.json"
     return [path.parent for path in sorted(results_root.glob(place))]
 

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from bbgm.config import RunConfig
-from bbgm.published import WILLOW_FOLDERS
+from bbgm.config import DATASETS, RunConfig
 from bbgm.runs.counts import Which
 
 PARENTS = ("bbgm_pretrain", "dgmc_pretrain")
@@ -92,16 +91,12 @@ class TableSpec:
         return method in self.methods or (self.extras and method not in named)
 
 
-def _identity(text: str) -> dict[str, str]:
-    return {name: name for name in text.split()}
+def _columns(dataset: str) -> dict[str, str]:
+    """The columns of a data set: for each class the paper's name of it, in the paper's order."""
+    return dict(DATASETS[dataset].table_columns())
 
 
-VOC = _identity(
-    "aeroplane bicycle bird boat bottle bus car cat chair cow diningtable dog horse motorbike person pottedplant sheep "
-    "sofa train tvmonitor"
-)
-SPAIR = {name: name for name in VOC if name not in ("diningtable", "sofa")}
-WILLOW = {folder: column for column, folder in WILLOW_FOLDERS.items()}
+VOC, WILLOW, SPAIR = map(_columns, ("voc", "willow", "spair"))
 
 
 def _without_filter() -> tuple[Row, ...]:

@@ -111,7 +111,7 @@ def test_sections_lie_over_each_other_in_order(
             r"wrong\.yaml sets datasets\.vocc, which is not one of \['willow', 'voc', 'spair'",
         ),
         ({"filters": {"unfilterd": {}}}, r"wrong\.yaml sets filters\.unfilterd, which is not one of \['intersection'"),
-        ({"budgets": {"huge": {}}}, r"wrong\.yaml sets budgets\.huge, which is not one of \['smoke', 'demo',"),
+        ({"budgets": {"huge": {}}}, r"wrong\.yaml sets budgets\.huge, which is not one of \['demo', 'paper'"),
         (
             {"datasets": {"spair": {"filters": {"none": {}}}}},
             r"wrong\.yaml sets datasets\.spair\.filters\.none, which is not one of",

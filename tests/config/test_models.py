@@ -117,7 +117,7 @@ def test_frozen() -> None:
             {"solver": {"lamda": 80}},
             r"solver\.lamda: no such key; the keys here are \['method', .*'lambda', 'margin', .*\]",
         ),
-        ({"solvr": {}}, r"solvr: no such key; the keys here are \['method', .*'solver', .*'optimiser', .*\]"),
+        ({"solvr": {}}, r"solvr: no such key; the keys here are \['method', .*'optimiser', .*'solver'.*\]"),
         ({"solver": {"lambda": float("inf")}}, r"solver\.lambda: Input should be a finite number \(given: inf\)"),
         ({"network": {"refine_weight": float("nan")}}, r"network\.refine_weight: Input should be a finite number"),
         ({"optimiser": {"milestones": [-1]}}, r"optimiser\.milestones\.0: .*greater than or equal to 0"),
@@ -128,15 +128,15 @@ def test_frozen() -> None:
         ({"optimiser": {"epochs": -1}}, r"optimiser\.epochs: .*greater than or equal to 0 \(given: -1\)"),
         (
             {"network": {"backbone": "resnet"}},
-            r"network\.backbone: .*'vgg16_bn', 'vgg16' or 'small' \(given: 'resnet'\)",
+            r"network\.backbone: not one of \['vgg16_bn', 'vgg16', 'small'\] \(given: 'resnet'\)",
         ),
         (
             {"data": {"dataset": "imagenet"}},
-            r"data\.dataset: .*'willow', 'voc', 'spair' or 'folder' \(given: 'imagenet'\)",
+            r"data\.dataset: not one of \['willow', 'voc', 'spair', 'folder'\] \(given: 'imagenet'\)",
         ),
         (
             {"data": {"dataset": "voc", "source": "original", "hidden_keypoints": 0.1}},
-            r"data: .*hidden_keypoints is for willow, which annotates all, not voc: leave it out",
+            r"data: hidden_keypoints is an option of willow, not of voc: leave it out",
         ),
         (
             {"protocol": {"filter": "all"}},
@@ -152,7 +152,7 @@ def test_frozen() -> None:
         ),
         ({"model": "dgmc", "protocol": {"filter": "unfiltered", "test_sets_per_class": 2}}, r".*which dgmc has not"),
         ({"solver": {"layer": "sinkhorn"}}, r".*sinkhorn knows unary costs only: set network\.quadratic: false"),
-        ({"data": {"keep_outside": True}}, r"data: .*exclude_willow and keep_outside are for voc, not willow"),
+        ({"data": {"keep_outside": True}}, r"data: keep_outside is an option of voc, not of willow: leave it out"),
         ({"data": {"dataset": "voc", "exclude_willow": "all"}}, r"data\.exclude_willow: .*'none', 'images_of_2007' or"),
     ],
 )

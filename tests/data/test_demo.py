@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from bbgm.base.atomic import WriteError
-from bbgm.config import DataConfig, ProtocolConfig
+from bbgm.config import ProtocolConfig, make_data
 from bbgm.data import make_demo, open_dataset
 from bbgm.data.demo import MANIFEST, demo_root, manifest
 from bbgm.data.demo.willow import mat_bytes, write_example
@@ -151,7 +151,7 @@ def test_full_disk_leaves_nothing(tmp_path: Path) -> None:
 
 def test_open_dataset_makes_it_on_first_use(demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BBGM_CACHE", str(tmp_path))
-    data = DataConfig(source="demo", demo_seed=SEED, demo_images_per_class=IMAGES, classes=("Duck", "Car"))
+    data = make_data(source="demo", demo_seed=SEED, demo_images_per_class=IMAGES, classes=("Duck", "Car"))
     root = demo_root(SEED, IMAGES)
     assert root.is_relative_to(tmp_path)
     assert "missing" in status().split("Willow ObjectClass\n")[0]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from bbgm.config import DataConfig, ProtocolConfig
-from bbgm.data import READERS, make_demo, test_pairs
+from bbgm.config import ProtocolConfig, make_data
+from bbgm.data import make_demo, test_pairs
 from bbgm.data.demo import demo_root, spair, voc
 from bbgm.data.demo.voc import NAMES, Scene, read_scenes
 from bbgm.data.images.keypoints import Dataset
@@ -41,8 +41,8 @@ def scenes(root: Path) -> list[Scene]:
 
 def dataset(root: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> Dataset:
     monkeypatch.setenv("BBGM_CACHE", str(root.parents[1]))
-    data = DataConfig(dataset=name, source="demo", demo_seed=SEED, demo_images_per_class=IMAGES)  # type: ignore[arg-type]
-    return READERS[name](data, ProtocolConfig())
+    data = make_data(dataset=name, source="demo", demo_seed=SEED, demo_images_per_class=IMAGES)
+    return data.open(ProtocolConfig())
 
 
 def test_voc_is_read_as_the_real_one(root: Path, scenes: list[Scene], monkeypatch: pytest.MonkeyPatch) -> None:

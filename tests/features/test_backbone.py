@@ -7,15 +7,16 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from bbgm.config import NetworkConfig
-from bbgm.features.backbone import BACKBONES, SmallCNN, keypoint_features, make_backbone, normalise
+from bbgm.config import BACKBONES, BackboneConfig
+from bbgm.features.backbone import keypoint_features, make_backbone, normalise
+from bbgm.features.small import SmallCNN
 from bbgm.features.weights import fingerprint, load_weights
 
 VGG16_FILE = "vgg16_features_imagenet.safetensors"
 
 
 def make_small(**settings):
-    return make_backbone(NetworkConfig(backbone="small", weights="random", **settings))
+    return make_backbone(BackboneConfig(backbone="small", weights="random", **settings))
 
 
 @pytest.mark.parametrize("name", sorted(BACKBONES))
@@ -54,7 +55,7 @@ def test_maps_are_not_overwritten_by_later_layers():
 
 
 def test_frozen_backbone_stays_in_evaluation_mode_without_gradients():
-    backbone = make_backbone(NetworkConfig(backbone="vgg16_bn", weights="random", freeze_backbone=True))
+    backbone = make_backbone(BackboneConfig(backbone="vgg16_bn", weights="random", freeze_backbone=True))
     torch.nn.Sequential(backbone).train()
     assert not any(module.training for module in backbone.modules())
     assert not any(parameter.requires_grad for parameter in backbone.parameters())
@@ -150,7 +151,7 @@ def test_weights_file_is_read(tmp_path, monkeypatch):
     torch.manual_seed(1)
     donor = SmallCNN()
     save_file(donor.state_dict(), tmp_path / "donor.safetensors")
-    assert fingerprint(make_backbone(NetworkConfig(backbone="small", weights="donor.safetensors"))) == fingerprint(
+    assert fingerprint(make_backbone(BackboneConfig(backbone="small", weights="donor.safetensors"))) == fingerprint(
         donor
     )
     assert fingerprint(SmallCNN()) != fingerprint(donor)
@@ -233,12 +234,12 @@ def test_imagenet_weights_may_lie_in_the_weights_folder(tmp_path, monkeypatch):
 
 def test_small_backbone_has_no_imagenet_weights():
     with pytest.raises(ValueError, match="no ImageNet weights for backbone 'small'"):
-        make_backbone(NetworkConfig(backbone="small", weights="imagenet"))
+        make_backbone(BackboneConfig(backbone="small", weights="imagenet"))
 
 
 def test_pretrained_vgg16_is_read_unchanged(weights_folder):
     if not (weights_folder / VGG16_FILE).is_file():
         pytest.skip(f"{VGG16_FILE} is not in BBGM_WEIGHTS")
-    backbone = make_backbone(NetworkConfig(backbone="vgg16", weights=VGG16_FILE, freeze_backbone=True))
+    backbone = make_backbone(BackboneConfig(backbone="vgg16", weights=VGG16_FILE, freeze_backbone=True))
     for key, value in load_file(weights_folder / VGG16_FILE).items():
         assert torch.equal(backbone.state_dict()[key], value)

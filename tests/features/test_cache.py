@@ -8,7 +8,7 @@ import pytest
 import torch
 from PIL import Image
 
-from bbgm.config import NetworkConfig
+from bbgm.config import BackboneConfig
 from bbgm.data.images.keypoints import KeypointImage
 from bbgm.features.backbone import make_backbone
 from bbgm.features.cache import FeatureCache, compute_features
@@ -24,7 +24,7 @@ def make_image(folder, name="a", seed=0, keypoints=5):
 
 def make_frozen(seed=0):
     torch.manual_seed(seed)
-    return make_backbone(NetworkConfig(backbone="small", weights="random", freeze_backbone=True))
+    return make_backbone(BackboneConfig(backbone="small", weights="random", freeze_backbone=True))
 
 
 def files(root):

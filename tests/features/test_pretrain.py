@@ -11,13 +11,13 @@ from safetensors import safe_open
 from scipy.optimize import linear_sum_assignment
 
 from bbgm.cli import main
-from bbgm.config import NetworkConfig
+from bbgm.config import BackboneConfig
 from bbgm.data import rendering
 from bbgm.features.backbone import Backbone, keypoint_features, make_backbone, normalise
 from bbgm.features.pretrain import STREAM, Photo, eighth, plain, pretrain, side_of, write_weights
 from bbgm.features.weights import demo_file
 
-SMALL = NetworkConfig(backbone="small", weights="demo")
+SMALL = BackboneConfig(backbone="small", weights="demo")
 
 
 def test_the_file_says_how_it_was_made() -> None:
@@ -28,7 +28,7 @@ def test_the_file_says_how_it_was_made() -> None:
         assert all(file.get_tensor(key).dtype == torch.float16 for key in file.keys())  # noqa: SIM118
     assert {"made by", "photos", "steps", "seed", "renderer", "torch"} <= about.keys()
     with pytest.raises(ValueError, match=r"no weights 'demo' for backbone 'vgg16' \(only for \['small'\]\)"):
-        make_backbone(NetworkConfig(backbone="vgg16", weights="demo"))
+        make_backbone(BackboneConfig(backbone="vgg16", weights="demo"))
 
 
 def scenes() -> list[tuple[str, np.ndarray, dict[str, np.ndarray]]]:
@@ -66,7 +66,7 @@ def matched(backbone: Backbone, examples: list[tuple[str, np.ndarray, dict[str, 
 
 def test_better_than_random_weights_on_unseen_photographs() -> None:
     torch.manual_seed(0)
-    random = make_backbone(NetworkConfig(backbone="small", weights="random")).eval()
+    random = make_backbone(BackboneConfig(backbone="small", weights="random")).eval()
     examples = scenes()
     assert matched(make_backbone(SMALL).eval(), examples) > matched(random, examples) + 0.2
 

@@ -9,7 +9,8 @@ import torch
 
 from bbgm.graphs.delaunay import delaunay_graph
 from bbgm.matching.blackbox import match_graphs
-from bbgm.matching.blackbox_multi import joint_interpolated_loss, match_multi, solve_jointly
+from bbgm.matching.blackbox_multi import joint_interpolated_loss, match_multi
+from bbgm.matching.joint_solvers import solve_jointly
 from bbgm.matching.solvers import Instance
 from bbgm.methods.losses import hamming_loss
 from bbgm.scoring.cycles import inconsistent_triples

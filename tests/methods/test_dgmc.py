@@ -10,8 +10,8 @@ from bbgm.data import open_dataset
 from bbgm.data.sampling.pairs import KeypointPair, sample_training_batch
 from bbgm.features.cache import compute_features
 from bbgm.graphs.delaunay import delaunay_graph, pseudo_coordinates
-from bbgm.methods.bbgm.network import make_matcher
-from bbgm.methods.dgmc import DGMC
+from bbgm.methods.base import make_matcher
+from bbgm.methods.dgmc.network import DGMC
 from bbgm.runs.evaluate import evaluate
 from bbgm.runs.train import evaluate_run, run
 
@@ -93,7 +93,7 @@ def test_a_pair_does_not_depend_on_company_chunks_or_repetition(pairs, monkeypat
     for b, pair in enumerate(pairs):
         alone = correspondences(matcher, [pair])[1][1][0]
         torch.testing.assert_close(together[b, : alone.shape[0], : alone.shape[1]], alone, rtol=1e-3, atol=1e-6)
-    monkeypatch.setattr("bbgm.methods.dgmc.PAIRS", 2)
+    monkeypatch.setattr("bbgm.methods.dgmc.network.PAIRS", 2)
     monkeypatch.setattr("bbgm.methods.base.GRAPHS", 2)
     for pair, one, chunked in zip(pairs, found, matcher.predict(pairs), strict=True):
         assert one.dtype == np.int32

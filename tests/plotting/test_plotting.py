@@ -17,7 +17,7 @@ from matplotlib.text import Text
 from PIL import Image
 
 from bbgm import plotting
-from bbgm.config import DataConfig, ProtocolConfig
+from bbgm.config import ProtocolConfig, make_data
 from bbgm.data import Dataset, open_dataset
 from bbgm.data import test_pairs as draw_test_pairs
 from bbgm.data.images.keypoints import KeypointImage
@@ -318,7 +318,7 @@ def test_importing_loads_no_matplotlib_and_drawing_no_pyplot(project: Path) -> N
 
 def test_real_willow_images(willow_folder: Path, tmp_path: Path) -> None:
     protocol = ProtocolConfig(test_pairs_per_class=2)
-    dataset = open_dataset(DataConfig(source="original", classes=("Duck",)), protocol)
+    dataset = open_dataset(make_data(source="original", classes=("Duck",)), protocol)
     pairs = draw_test_pairs(dataset, protocol, "Duck")
     figure = plotting.plot_matchings(pairs, [pair.truth for pair in pairs], edges=True)
     assert [ax.get_title() for ax in figure.axes] == ["Duck: 10 of 10"] * 2

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from bbgm import published
+from bbgm.config import DATASETS
 
 SIZES = {
     "PascalVOCSampling": 2 * 21,
@@ -126,7 +127,7 @@ def test_bold_of_dining_table_is_a_slip_of_the_paper() -> None:
 
 def test_willow_has_no_printed_mean_and_names_its_folders() -> None:
     willow = published.load("Willow")
-    assert list(willow["column"].unique()) == list(published.WILLOW_FOLDERS)
+    assert list(willow["column"].unique()) == list(DATASETS["willow"].columns.values())
     assert set(willow["setting"]) == {"Pt=yes;Wt=no", "Pt=no;Wt=yes", "Pt=yes;Wt=yes"}
 
 

@@ -5,7 +5,8 @@ import pytest
 
 from bbgm.config import RunConfig, load_run
 from bbgm.data import Dataset, open_dataset, test_pairs
-from bbgm.methods.bbgm.network import BBGM, Matcher, make_matcher
+from bbgm.methods.base import Matcher, make_matcher
+from bbgm.methods.bbgm.network import BBGM
 from bbgm.runs.evaluate import Evaluation, evaluate
 from bbgm.scoring.metrics import score_class
 

@@ -12,7 +12,7 @@ import yaml
 
 from bbgm.config import RunConfig, load_run, make_run
 from bbgm.data import open_dataset
-from bbgm.methods.bbgm.network import make_matcher
+from bbgm.methods.base import make_matcher
 from bbgm.runs.checkpoint import Checkpoints, read_model, read_optimiser
 from bbgm.runs.fit import fit, make_optimiser
 from bbgm.runs.results import FILES, TIMING, RunRecord, finished, load, run_folder

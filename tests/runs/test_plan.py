@@ -9,7 +9,7 @@ import pytest
 
 from bbgm.cli import main
 from bbgm.config import list_runs, load_run
-from bbgm.methods.bbgm.network import make_matcher
+from bbgm.methods.base import make_matcher
 from bbgm.runs.plan import Plan, count_values, make_plan
 from bbgm.runs.throughput import Measurement, measurement_for, measurement_of, read_measurements
 from bbgm.runs.train import run

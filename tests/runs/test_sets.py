@@ -6,8 +6,9 @@ import pytest
 from bbgm.config import RunConfig, load_run
 from bbgm.data import open_dataset
 from bbgm.data import test_sets as fixed_sets
-from bbgm.matching.blackbox_multi import solve_jointly
-from bbgm.methods.bbgm.network import BBGM, make_matcher
+from bbgm.matching.joint_solvers import solve_jointly
+from bbgm.methods.base import make_matcher
+from bbgm.methods.bbgm.network import BBGM
 from bbgm.runs.sets import SetEvaluation, evaluate_sets, score_sets
 from bbgm.scoring.cycles import inconsistent_triples
 from bbgm.scoring.metrics import score_class

@@ -20,7 +20,7 @@ from bbgm.config import OptimiserConfig, RunConfig, load_run
 from bbgm.data import open_dataset
 from bbgm.data import test_pairs as draw_test_pairs
 from bbgm.data.sampling.recorded import rebuild_pairs
-from bbgm.methods.bbgm.network import make_matcher
+from bbgm.methods.base import make_matcher
 from bbgm.runs.checkpoint import Checkpoints, History, read_model
 from bbgm.runs.fit import fit, learning_rate_factor, make_optimiser
 from bbgm.runs.results import FILES, TIMING, VOLATILE, RunRecord, load

@@ -8,8 +8,10 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from bbgm.config import list_runs, read_experiment
 from bbgm.base.paths import results_root
+from bbgm.base.plugins import check_names, choose_plugins
+from bbgm.config import list_runs, read_experiment
+from bbgm.runs.results import stored_hash
 from bbgm.tables import SPECS
 
 # Programs of the environment that Snakemake runs in, also where that environment is not activated.
@@ -18,6 +20,8 @@ shell.prefix(f'set -euo pipefail; export PATH="{Path(sys.executable).parent}:$PA
 BUDGET = config["budget"]
 
 try:
+    if plugins := check_names(config.get("plugins")):
+        choose_plugins(plugins)  # for this process and its jobs
     RESULTS = str(results_root()) if os.environ.get("BBGM_RESULTS") else "results"
     RUNS = list_runs(BUDGET, config)
 except ValueError as error:
@@ -84,7 +88,7 @@ NOTEBOOKS |= {name: tables_of(*tables) for name, tables in OF_TABLES.items() if 
 
 
 wildcard_constraints:
-    budget="smoke|demo|willow|paper",
+    budget=BUDGET,
     dataset="|".join(sorted({run.data.dataset for run in RUNS})),
     filter="|".join(sorted({run.protocol.filter for run in RUNS})),
     method="|".join(sorted({run.method for run in RUNS})),
@@ -128,8 +132,8 @@ def minutes_of_run(wildcards):
 
 
 def hash_of_run(wildcards):
-    """Of all that a run's numbers depend on: if it changes, also by a default of the module, the run is out of date."""
-    return run_of(wildcards).hash()
+    """Of all that a run's numbers depend on: if it changes, the run is out of date."""
+    return stored_hash(run_of(wildcards))
 
 
 def parameters_of_run(wildcards):

@@ -8,8 +8,6 @@
 Similarities lie in (-1/2, inf). A negative one, from an inner product below -0.43, makes it pay not to match.
 """
 
-from collections.abc import Callable
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -78,9 +76,6 @@ class FixedAffinity(Affinity):
     def coefficients(self, g: Tensor) -> Tensor:
         """See `Affinity.coefficients`."""
         return self.vector.expand(len(g), -1)
-
-
-AFFINITIES: dict[str, Callable[[int, int], Affinity]] = {"global": GlobalAffinity, "fixed": FixedAffinity}
 
 
 def global_features(source: Tensor, target: Tensor) -> Tensor:

@@ -8,27 +8,25 @@ graph does not depend on how a pair shuffles its keypoints, and each is refined 
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from bbgm.config import RunConfig
+from bbgm.config import AFFINITIES, LAYERS
 from bbgm.data.images.keypoints import FRAME
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.graphs.delaunay import Graph, pseudo_coordinates
-from bbgm.matching.blackbox import match_graphs
-from bbgm.matching.solvers import Instance, make_solver
-from bbgm.methods.base import PAIRS, Matcher, VisualMatcher, seeded
+from bbgm.matching.joint_solvers import TimedJointSolver, make_joint_solver
+from bbgm.matching.solvers import Instance, TimedSolver, make_solver
+from bbgm.methods.base import PAIRS, VisualMatcher, seeded
 from bbgm.methods.batching import incidence_matrices
-from bbgm.methods.bbgm.affinity import AFFINITIES, global_features
-from bbgm.methods.bbgm.sinkhorn import sinkhorn
-from bbgm.methods.dgmc import DGMC
-from bbgm.methods.losses import add_margin, batch_accuracy, hamming_loss, permutation_loss
+from bbgm.methods.bbgm.affinity import Affinity, global_features
+from bbgm.methods.bbgm.settings import BBGMRun
+from bbgm.methods.losses import add_margin
 from bbgm.methods.spline import SplineConv, SplinePlan
-
-__all__ = ["BBGM", "MATCHERS", "Matcher", "PairCosts", "SplineCNN", "make_matcher"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,12 +76,12 @@ class BBGM(VisualMatcher):
         config: of the run; `seed` decides the initial parameters, torch's global generator is left as it was.
     """
 
-    def __init__(self, config: RunConfig) -> None:
+    def __init__(self, config: BBGMRun) -> None:
         network, self._settings = config.network, config.solver
         with seeded(config.seed):
             super().__init__(network)
             channels, global_channels = self.backbone.node_channels, 2 * self.backbone.global_channels
-            affinity = AFFINITIES[network.affinity]
+            affinity: Callable[[int, int], Affinity] = AFFINITIES[network.affinity]
             self.refinement = SplineCNN(channels, network.refine_weight) if network.refine else None
             self.vertex_affinity = affinity(channels, global_channels)
             self.edge_affinity = affinity(channels, global_channels) if network.quadratic else None
@@ -108,32 +106,8 @@ class BBGM(VisualMatcher):
         costs = self.costs(pairs)
         truth = [torch.from_numpy(pair.truth_matrix).to(costs[0].unary.device) for pair in pairs]
         unary = [add_margin(cost.unary, true, self._settings.margin) for cost, true in zip(costs, truth, strict=True)]
-        if self._settings.layer == "sinkhorn":
-            return self._relaxed_loss(unary, truth)
-        match, _ = match_graphs(
-            unary,
-            [cost.quadratic for cost in costs],
-            [cost.graph1.edges for cost in costs],
-            [cost.graph2.edges for cost in costs],
-            lambda_=self._settings.lambda_,
-            method=self.solver,
-        )
-        self.batch_accuracy = batch_accuracy(match, truth)
-        return hamming_loss(match, truth)
-
-    def _relaxed_loss(self, unary: list[Tensor], truth: list[Tensor]) -> Tensor:
-        settings = self._settings.sinkhorn
-        log_match = sinkhorn(
-            unary,
-            temperature=settings.temperature,
-            iterations=settings.iterations,
-            epsilon=settings.epsilon,
-            partial=not self._settings.full,
-        )
-        match = [one.exp() for one in log_match]
-        # Two entries of a row or column that sums to 1 cannot both be above 1/2.
-        self.batch_accuracy = batch_accuracy([one > 0.5 for one in match], truth)
-        return hamming_loss(match, truth) if settings.loss == "hamming" else permutation_loss(log_match, truth)
+        loss, self.batch_accuracy = LAYERS[self._settings.layer](unary, costs, truth, self._settings, self.solver)
+        return cast(Tensor, loss)
 
     def predict(self, pairs: Sequence[KeypointPair]) -> list[np.ndarray]:
         """See `Matcher.predict`. Put the network into evaluation mode before."""
@@ -142,6 +116,11 @@ class BBGM(VisualMatcher):
     def instances(self, pairs: Sequence[KeypointPair]) -> list[Instance]:
         """See `Matcher.instances`. Put the network into evaluation mode before."""
         return [instance for part in self._instances(pairs) for instance in part]
+
+    def set_solvers(self) -> tuple[TimedSolver, TimedJointSolver]:
+        """See `Matcher.set_solvers`."""
+        # Effort beyond "fast" goes into the bound, which nobody reads here.
+        return make_solver(self._settings.method), make_joint_solver(self._settings.multi, effort="fast")
 
     def _batches(self, pairs: Sequence[KeypointPair]) -> Iterator[tuple[Tensor, Tensor, list[tuple[Graph, Graph]]]]:
         """Costs of some hundred pairs at a time, filled up to the largest: (P, n1, n2), (P, E1, E2), and the graphs."""
@@ -184,12 +163,3 @@ class BBGM(VisualMatcher):
 
     def _refine(self, x: Tensor, graphs: Sequence[Graph]) -> Tensor:
         return x if self.refinement is None else self.refinement(x, graphs)
-
-
-MATCHERS: dict[str, Callable[[RunConfig], Matcher]] = {"bbgm": BBGM, "dgmc": DGMC}
-"""By the name in ``model``."""
-
-
-def make_matcher(config: RunConfig) -> Matcher:
-    """The network of a run, on the CPU; its initial parameters depend on the configuration and its seed only."""
-    return MATCHERS[config.model](config)

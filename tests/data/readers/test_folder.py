@@ -13,7 +13,7 @@ import yaml
 from PIL import Image
 
 from bbgm.cli import main
-from bbgm.config import DataConfig, ProtocolConfig, RunConfig, load_run
+from bbgm.config import DataConfig, ProtocolConfig, RunConfig, load_run, make_data
 from bbgm.data import FRAME, Dataset, open_dataset
 from bbgm.data.images.crops import image_size
 from bbgm.data.readers.folder import FILE, parse
@@ -46,7 +46,7 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Data
             content = {"images": content}
         text = content if isinstance(content, str) else json.dumps(content)
         (tmp_path / "mine" / FILE).write_text(text)
-        return DataConfig.model_validate({"dataset": "folder", "source": "original", "root": "mine", **data})
+        return make_data("folder", **{"source": "original", "root": "mine", **data})
 
     return write
 

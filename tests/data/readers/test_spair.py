@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from bbgm.config import DataConfig, ProtocolConfig, load_run
+from bbgm.config import ProtocolConfig, load_run, make_data
 from bbgm.data import FRAME, open_dataset, sample_training_batch
 from bbgm.data import test_pairs as fixed_pairs
 from bbgm.data.readers.spair import CLASSES, FOLDER, pair_files, parse_difficulty, read_pair
@@ -19,7 +19,7 @@ from bbgm.data.status import data_status
 from bbgm.runs.train import run
 
 SIZE = (80, 40)
-DATA = DataConfig(dataset="spair", source="original")
+DATA = make_data(dataset="spair", source="original")
 ALL = ProtocolConfig(test_pairs_per_class=0)
 
 

@@ -8,7 +8,7 @@ from PIL import Image
 from scipy.io import loadmat, savemat
 from scipy.sparse import csc_array
 
-from bbgm.config import DataConfig, ProtocolConfig
+from bbgm.config import ProtocolConfig, make_data
 from bbgm.data import FRAME, open_dataset
 from bbgm.data.demo.willow import mat_bytes
 from bbgm.data.readers.willow import ERRATA, FOLDER, KEYPOINT_NAMES, read_willow
@@ -87,7 +87,7 @@ def test_real_coordinates_and_pixels(willow_folder: Path) -> None:
 
 def test_split_of_the_real_data(willow_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BBGM_DATA", str(willow_folder.parent))
-    data = DataConfig(source="original")
+    data = make_data(source="original")
     dataset = open_dataset(data, ProtocolConfig())
     assert dataset.errata_applied == ("car-030a-sill", "face-0160-ears")
     record = dataset.split_record()
@@ -99,7 +99,7 @@ def test_split_of_the_real_data(willow_folder: Path, monkeypatch: pytest.MonkeyP
     seeded = open_dataset(data, ProtocolConfig(split="seeded", split_seed=1)).split_record()
     other = open_dataset(data, ProtocolConfig(split="seeded", split_seed=2)).split_record()
     alone = open_dataset(
-        DataConfig(source="original", classes=("Duck", "Car")), ProtocolConfig(split="seeded", split_seed=1)
+        make_data(source="original", classes=("Duck", "Car")), ProtocolConfig(split="seeded", split_seed=1)
     ).split_record()
     for cls in dataset.classes:
         assert set(seeded["train"][cls]).isdisjoint(seeded["test"][cls])
@@ -129,7 +129,7 @@ def test_reads_sorted_and_in_the_given_order(small_root: Path) -> None:
 
 def test_too_few_images_for_the_split(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BBGM_DATA", str(small_root.parent))
-    data = DataConfig(source="original", classes=("Car",))
+    data = make_data(source="original", classes=("Car",))
     assert len(open_dataset(data, ProtocolConfig(train_per_class=2)).images("Car", "test")) == 2
     with pytest.raises(ValueError, match=r"Car has 4 images, protocol\.train_per_class is 3"):
         open_dataset(data, ProtocolConfig(train_per_class=3))
@@ -232,7 +232,7 @@ def test_changed_image_is_read_again(small_root: Path) -> None:
 
 def test_unknown_part_or_class(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BBGM_DATA", str(small_root.parent))
-    dataset = open_dataset(DataConfig(source="original", classes=("Car",)), ProtocolConfig(train_per_class=2))
+    dataset = open_dataset(make_data(source="original", classes=("Car",)), ProtocolConfig(train_per_class=2))
     with pytest.raises(ValueError, match="'Cat' is not one of"):
         dataset.images("Cat", "train")
     with pytest.raises(ValueError, match="'val' is not one of"):

@@ -7,11 +7,11 @@ from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 
-from bbgm.config import DataConfig, ProtocolConfig
-from bbgm.data import READERS, Dataset, sample_training_batch
+from bbgm.config import ProtocolConfig, make_data
+from bbgm.data import Dataset, sample_training_batch
 from bbgm.data import test_pairs as draw_test_pairs
 
-DATA = DataConfig(dataset="willow", source="original", hidden_keypoints=0.25)
+DATA = make_data(dataset="willow", source="original", hidden_keypoints=0.25)
 
 
 def protocol(name: str) -> ProtocolConfig:
@@ -25,14 +25,14 @@ def drawn(dataset: Dataset, name: str, cls: str) -> list[list[object]]:
 
 def work(share: list[tuple[str, str]]) -> list[list[list[object]]]:
     """What one worker does: it reads the real Willow itself, and draws after other pairs have been drawn."""
-    dataset = READERS["willow"](DATA, ProtocolConfig())
+    dataset = DATA.open(ProtocolConfig())
     sample_training_batch(dataset, ProtocolConfig(), 0, 0, 0, 8)
     return [drawn(dataset, name, cls) for name, cls in share]
 
 
 @pytest.mark.usefixtures("willow_folder")
 def test_the_same_pairs_of_the_real_willow_for_1_2_and_4_workers() -> None:
-    dataset = READERS["willow"](DATA, ProtocolConfig())
+    dataset = DATA.open(ProtocolConfig())
     tasks = [(name, cls) for name in ("intersection", "inclusion", "unfiltered") for cls in dataset.classes]
     expected = {task: drawn(dataset, *task) for task in tasks}
     assert len({json.dumps(pairs) for pairs in expected.values()}) == len(tasks)
@@ -54,6 +54,6 @@ GOLDEN = {
 @pytest.mark.parametrize("name", GOLDEN)
 def test_the_pairs_of_the_real_willow_are_those_of_every_other_machine(name: str) -> None:
     """Should a release of numpy draw others, this fails: runs before and after it would then not be comparable."""
-    dataset = READERS["willow"](DATA, ProtocolConfig())
+    dataset = DATA.open(ProtocolConfig())
     pairs = {cls: drawn(dataset, name, cls) for cls in dataset.classes}
     assert hashlib.sha256(json.dumps(pairs).encode()).hexdigest()[:16] == GOLDEN[name]

@@ -5,7 +5,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from bbgm.methods.bbgm.affinity import AFFINITIES, FixedAffinity, GlobalAffinity, global_features
+from bbgm.config import AFFINITIES
+from bbgm.methods.bbgm.affinity import FixedAffinity, GlobalAffinity, global_features
 
 
 def make(name, channels=6, global_channels=8):

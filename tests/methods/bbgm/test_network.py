@@ -9,7 +9,8 @@ from bbgm.config import make_run
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.features.cache import compute_features
 from bbgm.graphs.delaunay import delaunay_graph, pseudo_coordinates
-from bbgm.methods.bbgm.network import BBGM, Matcher, make_matcher
+from bbgm.methods.base import Matcher, make_matcher
+from bbgm.methods.bbgm.network import BBGM
 from bbgm.methods.bbgm.sinkhorn import sinkhorn
 from bbgm.methods.losses import hamming_loss
 

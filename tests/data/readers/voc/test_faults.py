@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from bbgm.config import DataConfig, ProtocolConfig
+from bbgm.config import ProtocolConfig, make_data
 from bbgm.data import open_dataset
 from bbgm.data.fetch.sources import find
 from bbgm.data.readers.voc import DEVKITS
 from bbgm.data.status import data_status
 
-VOC = DataConfig(dataset="voc", source="original")
+VOC = make_data(dataset="voc", source="original")
 MARK = '<keypoint name="{}" x="{}" y="{}"/>'
 XML = "<annotation>{}<keypoints>{}</keypoints></annotation>"
 BOX = '<visible_bounds height="20" width="40" xmin="10" ymin="5"/>'

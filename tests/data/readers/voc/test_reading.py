@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from bbgm.config import DataConfig, ProtocolConfig, load_run
+from bbgm.config import DataConfig, ProtocolConfig, load_run, make_data
 from bbgm.data import FRAME, open_dataset, sample_training_batch
 from bbgm.data import test_sets as fixed_sets
 from bbgm.data.images.keypoints import SUBSETS
@@ -17,7 +17,7 @@ from bbgm.runs.train import run
 
 
 def voc(**options: Any) -> DataConfig:
-    return DataConfig(dataset="voc", source="original", **options)
+    return make_data(dataset="voc", source="original", **options)
 
 
 def test_real_annotation(real_folder: Path) -> None:

@@ -32,13 +32,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from bbgm.config import DGMCConfig, RunConfig
 from bbgm.data.images.keypoints import FRAME
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.graphs.delaunay import Graph, largest_offset, pseudo_coordinates
 from bbgm.matching.solvers import Instance, make_solver
 from bbgm.methods.base import PAIRS, VisualMatcher, seeded
 from bbgm.methods.batching import Side
+from bbgm.methods.dgmc.settings import DGMCConfig, DGMCRun
 from bbgm.methods.spline import SplineConv, SplinePlan
 
 EPSILON = 1e-8  # in the logarithm of the loss, as in the authors' code
@@ -102,7 +102,7 @@ class DGMC(VisualMatcher):
         config: of the run; `seed` decides the initial parameters, torch's global generator is left as it was.
     """
 
-    def __init__(self, config: RunConfig) -> None:
+    def __init__(self, config: DGMCRun) -> None:
         self.settings: DGMCConfig = config.dgmc
         width, indicator = self.settings.channels, self.settings.consensus_channels
         with seeded(config.seed):

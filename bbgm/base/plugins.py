@@ -1,0 +1,114 @@
+"""Plugins: modules of the user that register parts of their own (`bbgm.config.parts`).
+
+``plugins: [my_module, folder/other.py]`` in ``config/config.yaml`` names them; ``BBGM_PLUGINS``, in which the command
+line's ``--plugin`` and the workflow pass them on, replaces that list. A name is that of a module, looked for in the
+project's folder too, or the path of a file.
+"""
+
+import os
+import sys
+from functools import cache
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import yaml
+
+from bbgm.base.paths import project_root
+
+VARIABLE = "BBGM_PLUGINS"
+_loaded: set[str] = set()
+
+
+def plugin_names() -> list[str]:
+    """The plugins that are wanted: those in ``BBGM_PLUGINS``, else those that ``config/config.yaml`` lists.
+
+    Raises:
+        ValueError: the file does not hold a list of names.
+    """
+    if VARIABLE in os.environ:
+        return [name for name in os.environ[VARIABLE].split(os.pathsep) if name]
+    try:
+        file = project_root() / "config" / "config.yaml"
+        return _listed(file, file.stat().st_mtime_ns)
+    except OSError:  # no project here
+        return []
+
+
+@cache
+def _listed(file: Path, _version: int) -> list[str]:
+    """The plugins that a file lists; read once as long as it does not change."""
+    try:
+        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (ValueError, yaml.YAMLError):  # the reader of the file reports what is wrong with it
+        return []
+    return check_names(content.get("plugins") if isinstance(content, dict) else None)
+
+
+def check_names(names: object) -> list[str]:
+    """A list of names, or an empty one for None.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    names = [] if names is None else names
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) and name for name in names):
+        raise ValueError(f"config.yaml: plugins is {names!r}, expected a list of modules or files")
+    return list(names)
+
+
+def choose_plugins(names: list[str]) -> None:
+    """Load these from now on, here and in every process that this one starts; files relative to the working folder."""
+    os.environ[VARIABLE] = os.pathsep.join(
+        str(Path(name).resolve()) if name.endswith(".py") else name for name in names
+    )
+
+
+def load_plugins() -> None:
+    """Import the wanted plugins that are not imported yet.
+
+    Raises:
+        ValueError: one of them does not exist or fails.
+    """
+    for name in plugin_names():
+        if name not in _loaded:
+            _loaded.add(name)  # before the import: a plugin asks the registries, too
+            try:
+                _load(name)
+            except Exception as error:
+                _loaded.discard(name)
+                raise ValueError(
+                    f"plugin {name!r} cannot be loaded ({type(error).__name__}: {error}): correct it, or take it off "
+                    f"'plugins' in config/config.yaml, {VARIABLE} or --plugin"
+                ) from error
+
+
+def _load(name: str) -> None:
+    root = _root()
+    if not name.endswith(".py"):
+        if str(root) not in sys.path:
+            sys.path.append(str(root))
+        import_module(name)
+        return
+    path = Path(name).expanduser()
+    path = path if path.is_absolute() else root / path
+    if not path.is_file():
+        raise FileNotFoundError(f"no file {path}")
+    key = f"bbgm_plugin_{path.stem}"
+    spec = spec_from_file_location(key, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules[key] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[key]
+        raise
+
+
+def _root() -> Path:
+    try:
+        return project_root()
+    except FileNotFoundError:
+        return Path.cwd()

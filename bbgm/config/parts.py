@@ -1,0 +1,83 @@
+"""Every part that a configuration can name, one line each: "module:attribute", imported when a run first needs it.
+
+A part of your own goes here, or into a plugin, which calls ``BACKBONES.add("mine", Mine)`` (`bbgm.base.plugins`).
+CONTRIBUTING.md has an example of each kind.
+"""
+
+from typing import Any
+
+from bbgm.base.registry import Registry
+
+BACKBONES: Registry[Any] = Registry(
+    "backbone",
+    "network.backbone",
+    {
+        "vgg16_bn": "bbgm.features.vgg16:VGG16BatchNorm",
+        "vgg16": "bbgm.features.vgg16:VGG16",
+        "small": "bbgm.features.small:SmallCNN",
+    },
+)
+"""Subclasses of `bbgm.features.backbone.Backbone`."""
+
+AFFINITIES: Registry[Any] = Registry(
+    "affinity",
+    "network.affinity",
+    {
+        "global": "bbgm.methods.bbgm.affinity:GlobalAffinity",
+        "fixed": "bbgm.methods.bbgm.affinity:FixedAffinity",
+    },
+)
+"""Subclasses of `bbgm.methods.bbgm.affinity.Affinity`."""
+
+LAYERS: Registry[Any] = Registry(
+    "layer",
+    "solver.layer",
+    {
+        "blackbox": "bbgm.methods.bbgm.layers:blackbox_loss",
+        "sinkhorn": "bbgm.methods.bbgm.layers:sinkhorn_loss",
+    },
+)
+"""What training differentiates, and so the gradient: functions as `bbgm.methods.bbgm.layers` describes them."""
+
+SOLVERS: Registry[Any] = Registry(
+    "solver",
+    "solver.method",
+    {
+        "best": "bbgm.matching.solvers:best",
+        "dual": "bbgm.matching.solvers:dual",
+        "exact": "bbgm.matching.solvers:exact",
+    },
+)
+"""Functions that make a `bbgm.matching.solvers.Solver`, given whether it must match as many nodes as it can."""
+
+JOINT_SOLVERS: Registry[Any] = Registry(
+    "joint solver",
+    "solver.multi",
+    {
+        "best": "bbgm.matching.joint_solvers:best",
+        "sync": "bbgm.matching.joint_solvers:sync",
+    },
+)
+"""Functions that make a solver of several graphs (`bbgm.matching.joint_solvers`), given its effort."""
+
+DATASETS: Registry[Any] = Registry(
+    "data set",
+    "data.dataset",
+    {
+        "willow": "bbgm.data.datasets.willow:WillowData",
+        "voc": "bbgm.data.datasets.voc:VocData",
+        "spair": "bbgm.data.datasets.spair:SpairData",
+        "folder": "bbgm.data.datasets.folder:FolderData",
+    },
+)
+"""Subclasses of `bbgm.config.DataConfig`."""
+
+METHODS: Registry[Any] = Registry(
+    "method",
+    "model",
+    {
+        "bbgm": "bbgm.methods.bbgm.settings:BBGMRun",
+        "dgmc": "bbgm.methods.dgmc.settings:DGMCRun",
+    },
+)
+"""Subclasses of `bbgm.config.RunConfig`."""

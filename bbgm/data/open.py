@@ -1,0 +1,24 @@
+"""The way in: `open_dataset` reads the data set that a configuration names, divides it and checks it."""
+
+from bbgm.config import DataConfig, ProtocolConfig
+from bbgm.data.images.keypoints import Dataset
+from bbgm.data.sampling.pairs import check_pairs
+from bbgm.data.sampling.sets import check_sets
+
+
+def open_dataset(data: DataConfig, protocol: ProtocolConfig) -> Dataset:
+    """Read a data set and split it, and decode the images that were not decoded before.
+
+    The demo data are made on first use, below the cache root. Whatever is wrong with the data is found here. Decoded
+    images are kept in the cache root, see `bbgm.data.images.crops`.
+
+    Raises:
+        FileNotFoundError: the data set, or a file of it, is missing; the error says where it belongs and how to get it.
+        ValueError: an unknown class, a broken file, or a class with too few images or pairs.
+        bbgm.base.atomic.WriteError: the cache cannot be written to.
+    """
+    dataset: Dataset = data.open(protocol)
+    check_pairs(dataset, protocol)
+    check_sets(dataset, protocol)
+    dataset.decode()
+    return dataset

@@ -1,0 +1,88 @@
+"""Settings of BB-GM and its ablations; nothing here needs torch."""
+
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import ConfigDict, Field, model_validator
+
+from bbgm.base.registry import name_in
+from bbgm.config import AFFINITIES, JOINT_SOLVERS, LAYERS, SOLVERS, BackboneConfig, Model, RunConfig
+from bbgm.config.models import Positive
+
+
+class NetworkConfig(BackboneConfig):
+    """The three stages of paper Sec. 3.5."""
+
+    refine: bool = Field(True, description="SplineCNN refinement")
+    refine_weight: float = Field(0.1, description="weight of the SplineCNN output added to the visual features")
+    affinity: Annotated[str, name_in(AFFINITIES)] = Field(
+        "global", description="a from global features, or one learned vector"
+    )
+    quadratic: bool = Field(True, description="False: only unary costs, as in the paper's ablation")
+
+
+class SinkhornConfig(Model):
+    """The relaxation of `bbgm.methods.bbgm.sinkhorn`; the paper says nothing of it but epsilon."""
+
+    iterations: Positive = 20
+    temperature: float = Field(0.05, gt=0, description="in units of the costs")
+    epsilon: float = Field(1e-4, ge=0, description="floor of the entries; the paper's first choice was 1e-8")
+    loss: Literal["cross_entropy", "hamming"] = Field(
+        "cross_entropy", description="of each entry, as PCA-GM, or the Hamming distance, as BB-GM"
+    )
+
+
+class SolverConfig(Model):
+    """The solver as a layer (paper Alg. 1 and Sec. 3.3)."""
+
+    method: Annotated[str, name_in(SOLVERS)] = "best"
+    layer: Annotated[str, name_in(LAYERS)] = Field(
+        "blackbox", description="what training differentiates: the solver, or a relaxation that rounds by it at test"
+    )
+    sinkhorn: SinkhornConfig = SinkhornConfig()
+    full: bool = Field(
+        False,
+        description="match as many keypoints as there can be matches: all of the image that has fewer (BB-GM-Max)",
+    )
+    lambda_: float = Field(80.0, alias="lambda", gt=0, description="acts on the gradient of the batch-mean loss")
+    margin: float = Field(1.0, ge=0, description="alpha, added to the true unary costs in training")
+    multi: Annotated[str, name_in(JOINT_SOLVERS)] = Field(
+        "best", description="solver of sets; sync: by synchronisation of the pairs' matchings"
+    )
+
+    model_config = ConfigDict(populate_by_name=True)
+
+
+class BBGMRun(RunConfig):
+    """A run of BB-GM or of one of its ablations."""
+
+    architecture: ClassVar[tuple[str, ...]] = ("network",)
+    gives_costs: ClassVar[bool] = True
+
+    network: NetworkConfig = NetworkConfig()
+    solver: SolverConfig = SolverConfig()
+
+    @property
+    def visual(self) -> NetworkConfig:
+        """See `RunConfig.visual`."""
+        return self.network
+
+    def make_matcher(self) -> Any:
+        """See `RunConfig.make_matcher`."""
+        from bbgm.methods.bbgm.network import BBGM
+
+        return BBGM(self)
+
+    @model_validator(mode="after")
+    def _sinkhorn_has_unary_costs(self) -> Self:
+        if self.solver.layer == "sinkhorn" and self.network.quadratic:
+            raise ValueError("solver.layer: sinkhorn knows unary costs only: set network.quadratic: false")
+        return self
+
+    @model_validator(mode="after")
+    def _sets_have_partial_matchings(self) -> Self:
+        if self.protocol.test_sets_per_class and self.solver.full:
+            raise ValueError(
+                "protocol.test_sets_per_class asks for sets of images, whose matchings leave keypoints out, and "
+                "solver.full for matchings that leave none: set test_sets_per_class: 0"
+            )
+        return self
