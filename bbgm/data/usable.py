@@ -47,7 +47,7 @@ def describe_usable(data: DataConfig) -> tuple[list[str], list[str]]:
 
 
 def _is_complete(data: DataConfig) -> bool:
-    """Whether all that a data set is made of is there; in place of VOC's split, a ``.json`` of the user's own."""
+    """Whether all parts of a data set are there; a custom ``.json`` file may replace VOC's split."""
     items = [find(part) for part in data.downloads]
     places = [item.locate(item.folder()) for item in items]
     return all(place.exists() or place.with_suffix(".json").exists() for place in places)

@@ -54,7 +54,7 @@ class Photo:
 def pretrain(photos_per_class: int = 250, steps: int = 2000, seed: int = 0) -> SmallCNN:
     """Render, and train with Adam and a cosine schedule: six minutes, most of them on one core.
 
-    Photographs are cut out anywhere between the object's box and the whole image, mirrored and tinted at random.
+    Photographs are cropped anywhere between the object's box and the whole image, mirrored and tinted at random.
     """
     photos = render_photos(photos_per_class)
     names = {key: k for k, key in enumerate(sorted({(p.cls, plain(n)) for p in photos for n in p.keypoints}))}

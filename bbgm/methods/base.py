@@ -47,7 +47,7 @@ class Matcher(nn.Module):
         raise NotImplementedError
 
     def set_solvers(self) -> tuple[TimedSolver, TimedJointSolver]:
-        """What solves the instances of a set of images, each alone and all jointly, of methods that have instances."""
+        """The solvers of the instances of a set of images, one by one and jointly, for methods that have instances."""
         raise NotImplementedError
 
     def parameter_groups(self, lr: float, backbone_factor: float) -> list[dict[str, Any]]:

@@ -1,6 +1,6 @@
 """What training differentiates: the solver (Alg. 1), or a relaxation of it (the ablation "Sinkhorn").
 
-A layer is a function from the costs of a batch, margin and all, to the loss and the share of true matches that were
+A layer is a function from the costs of a batch, with the margin, to the loss and the share of true matches that were
 found. A further one is a function like these and one line in `bbgm.config.parts.LAYERS`.
 """
 
@@ -45,7 +45,7 @@ def blackbox_loss(
 def sinkhorn_loss(
     unary: Sequence[Tensor], costs: Sequence[PairCosts], truth: Sequence[Tensor], settings: SolverConfig, solver: Solver
 ) -> tuple[Tensor, float]:
-    """Cross entropy, or Hamming distance, of soft matchings; the solver is not asked. See `blackbox_loss`."""
+    """Cross entropy, or Hamming distance, of soft matchings, without the solver. See `blackbox_loss`."""
     options = settings.sinkhorn
     log_match = sinkhorn(
         unary,

@@ -140,7 +140,7 @@ def test_where_the_folder_is(write: Callable[..., DataConfig], tmp_path: Path, m
     with pytest.raises(FileNotFoundError, match=r"no file /nowhere/mine/keypoints\.json.*data/README\.md, 'Your"):
         open_dataset(relative, SMALL)
     for data in ({"dataset": "folder"}, {"dataset": "folder", "root": "x"}):
-        with pytest.raises(ValueError, match=r"set source: original, and root: to its place"):
+        with pytest.raises(ValueError, match=r"set source: original, and root: to its path"):
             load_run("bbgm", "smoke", 0, data=data)
     with pytest.raises(ValueError, match=r"root and boxes are for a folder of one's own, not willow"):
         load_run("bbgm", "smoke", 0, data={"root": "mine"})
