@@ -78,7 +78,7 @@ class SplinePlan:
         return cls(pair_node, segments, pair, basis, incoming)
 
     def to(self, like: Tensor) -> "SplinePlan":
-        """The plan where features lie, with weights of their type."""
+        """The plan on the device of the features, with weights of their type."""
         pair_node, pair, incoming = (index.to(like.device) for index in (self.pair_node, self.pair, self.incoming))
         return SplinePlan(pair_node, self.segments, pair, self.basis.to(like), incoming)
 

@@ -117,7 +117,7 @@ def read_record(folder: Path, also: Sequence[str] = ()) -> RunRecord | None:
     Its metrics must belong to the configuration that is stored beside them.
 
     Args:
-        also: files that must be there besides `FILES`.
+        also: files that must be there in addition to `FILES`.
     """
     if not all((folder / name).is_file() for name in (*FILES, *also)):
         return None

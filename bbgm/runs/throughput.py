@@ -63,7 +63,7 @@ def read_measurements(path: Path | None = None) -> list[Measurement]:
         for number, entry in enumerate(tomllib.loads(path.read_text())["measurement"], 1):
             one = Measurement.model_validate(entry)
             if unknown := sorted(one.where.keys() - known):
-                raise ValueError(f"measurement {number}: {unknown[0]!r} is no setting of a run")
+                raise ValueError(f"measurement {number}: {unknown[0]!r} is not a setting of a run")
             found.append(one)
     except ValidationError as error:
         first = error.errors()[0]

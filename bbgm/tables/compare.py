@@ -4,7 +4,7 @@
 their difference is resampled pair by pair (`bbgm.tables.bootstrap`). *Runs*: another seed gives another network. The
 difference of the means over the runs has an interval from their standard deviations (Welch's t; where both rows are of
 the same networks, from the differences run by run). A difference counts as real where neither interval holds zero.
-Comparisons are many (a line a column), each at 95 %, without a correction for their number.
+There are many comparisons (one line per column), each at 95 %, without a correction for their number.
 """
 
 from collections.abc import Sequence
@@ -154,7 +154,7 @@ def list_comparisons(table: Table, columns: Sequence[str] | None = None) -> pd.D
 
 
 def compare_methods(table: Table, method: str, baseline: str, setting: str | None = None) -> pd.DataFrame:
-    """How far one row of a table is above another, and whether that is real: a line a column.
+    """How far one row of a table is above another, and whether that is real: one line per column.
 
     Args:
         setting: of both, where rows of several settings have these names.

@@ -1,4 +1,4 @@
-"""A folder of one's own images, in both formats: the same numbers as by Willow's reader; what each fault is told."""
+"""A folder of your own images, in both formats: the same numbers as Willow's reader; the message for each error."""
 
 import json
 import re
@@ -142,7 +142,7 @@ def test_where_the_folder_is(write: Callable[..., DataConfig], tmp_path: Path, m
     for data in ({"dataset": "folder"}, {"dataset": "folder", "root": "x"}):
         with pytest.raises(ValueError, match=r"set source: original, and root: to its path"):
             load_run("bbgm", "smoke", 0, data=data)
-    with pytest.raises(ValueError, match=r"root and boxes are for a folder of one's own, not willow"):
+    with pytest.raises(ValueError, match=r"data: root is an option of folder, not of willow: leave it out"):
         load_run("bbgm", "smoke", 0, data={"root": "mine"})
 
 
