@@ -17,7 +17,7 @@ SOLVER_FILES := $(shell find solver_src -type f \( -name '*.[ch]pp' -o -name '*.
 	-not -path '*/build/*' -not -path '*/tests/*' -not -name '*.pyc' | LC_ALL=C sort)
 PACKAGES := .venv/.packages-$(call content,requirements.txt)
 SOLVER := .venv/.solver-$(call content,requirements.txt $(SOLVER_FILES))
-MODULE := .venv/.module-$(call content,requirements.txt pyproject.toml)
+MODULE := .venv/.module-$(call content,requirements.txt pyproject.toml demo_src/pyproject.toml)
 
 # Reference for the SplineConv parity test. It is built from source once (4 minutes on 2 cores) and kept for later clones.
 SPLINE_VERSION := 1.2.2
@@ -39,7 +39,7 @@ all: setup ## set up, then make the tables, figures and notebooks of the demo bu
 	@$(SNAKEMAKE) --cores all
 	@echo "== Done: tables, executed notebooks and runs are in $${BBGM_RESULTS:-results}/, figures in figures/"
 
-setup: $(PACKAGES) $(SOLVER) $(MODULE) ## install the pinned packages, the solver and bbgm into .venv
+setup: $(PACKAGES) $(SOLVER) $(MODULE) ## install the pinned packages, the solver, the demo's renderer and bbgm into .venv
 
 $(PACKAGES): | check
 	@echo "== Installing the pinned packages of requirements.txt into .venv (about 6 GB, some minutes, once)"
@@ -55,9 +55,9 @@ $(SOLVER): $(PACKAGES) | check
 	@touch $@
 
 $(MODULE): $(PACKAGES)
-	@echo "== Installing the module bbgm, editable"
+	@echo "== Installing the modules bbgm and bbgm_demo, editable"
 	@rm -f .venv/.module-*
-	@pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@pip install --quiet --disable-pip-version-check --no-deps --editable ./demo_src --editable .
 	@touch $@
 
 .PHONY: check
@@ -98,7 +98,7 @@ test: setup $(SPLINE) $(PYGMTOOLS) doctest ## set up, then run every test
 	@snakefmt --check Snakefile workflow
 	@clang-format --dry-run --Werror solver_src/src/*.?pp solver_src/tests/*.?pp
 	@mypy
-	@echo "== Tests of the module, the solver (C++ too), the notebooks and the workflow"
+	@echo "== Tests of the module, the solver (C++ too), the demo's renderer, the notebooks and the workflow"
 	@python -m pytest -n 2 --dist worksteal
 
 test-sanitize: doctest ## run the solver's C++ unit tests under AddressSanitizer and UndefinedBehaviorSanitizer

@@ -55,10 +55,7 @@ class Registry(Generic[T]):
             ValueError: there is none; the message lists the names.
         """
         self.check(name)
-        part = self._parts[name]
-        if isinstance(part, str):
-            module, _, attribute = part.partition(":")
-            part = self._parts[name] = cast(T, getattr(import_module(module), attribute))
+        part = self._parts[name] = resolve(self._parts[name])
         return part
 
     def check(self, name: Any) -> str:
@@ -70,6 +67,14 @@ class Registry(Generic[T]):
         if not isinstance(name, str) or name not in self.names():
             raise ValueError(f"{self.kind} {name!r} is not one of {list(self.names())} ({self.key})")
         return name
+
+
+def resolve(part: T | str) -> T:
+    """The part itself, imported if it is given as "module:attribute"."""
+    if not isinstance(part, str):
+        return part
+    module, _, attribute = part.partition(":")
+    return cast(T, getattr(import_module(module), attribute))
 
 
 def name_in(registry: Registry[Any]) -> Callable[[str], str]:

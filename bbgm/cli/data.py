@@ -84,11 +84,14 @@ def _download(options: argparse.Namespace) -> None:
 
 def _demo(options: argparse.Namespace) -> None:
     from bbgm.config import load_run
-    from bbgm.data.demo import demo_root, make_all, manifest
+    from bbgm.data.demo import explain_missing_renderer, make_demo
+
+    with explain_missing_renderer():
+        from bbgm_demo import manifest
 
     data = load_run("bbgm", options.budget, seed=0).data
     seed = data.demo_seed if options.seed is None else options.seed
     images = data.demo_images_per_class if options.images is None else options.images
-    trees = make_all(options.folder or demo_root(seed, images), seed, images, options.formats)
-    report = {name: {"folder": str(tree), **manifest(seed, images, name)} for name, tree in trees.items()}
+    trees = make_demo(options.formats, seed, images, options.folder)
+    report = {name: {"folder": str(tree), **manifest(name, seed, images)} for name, tree in trees.items()}
     print(json.dumps(report, indent=2))

@@ -14,7 +14,10 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     )
     train.add_argument("--method", default="bbgm", help="a file of config/experiments (default %(default)s)")
     train.add_argument("--budget", default="demo", help="a file of config/budgets (default %(default)s)")
-    train.add_argument("--dataset", help="voc, willow, spair or folder (default: the experiment's, else willow)")
+    train.add_argument(
+        "--dataset",
+        help="voc, willow, spair, folder or one that a plugin registers (default: the experiment's, else willow)",
+    )
     train.add_argument("--filter", help="intersection (default), inclusion or unfiltered")
     train.add_argument("--seed", type=int, default=0, help="seed of all random numbers (default %(default)s)")
     train.add_argument("--folder", type=Path, help="output folder; default: the run's folder below results/")

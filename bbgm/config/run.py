@@ -29,10 +29,13 @@ class RunConfig(Model):
     """Everything that a run's numbers depend on, and the name of its row.
 
     Attributes:
+        matcher: makes the network, a `bbgm.methods.base.Matcher`, from the configuration: a class, or
+            "module:attribute", which is imported when a network is first made.
         architecture: sections of the method that must be the same in a run and its parent.
         gives_costs: whether the method makes costs for a solver, which sets of images need.
     """
 
+    matcher: ClassVar[Any] = None
     architecture: ClassVar[tuple[str, ...]] = ()
     gives_costs: ClassVar[bool] = False
 
@@ -48,10 +51,6 @@ class RunConfig(Model):
     optimiser: OptimiserConfig = OptimiserConfig()
     parent: ParentConfig | None = Field(None, description="the run whose network is the start; None: from scratch")
     keep_optimiser: bool = Field(False, description="keep optimiser.pt beside the model, for runs that start from it")
-
-    def make_matcher(self) -> Any:
-        """The network of this configuration: a `bbgm.methods.base.Matcher` with its initial parameters."""
-        raise NotImplementedError(f"method {self.model!r} makes no network: define make_matcher() in its class")
 
     @property
     def visual(self) -> BackboneConfig | None:

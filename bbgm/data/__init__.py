@@ -1,11 +1,10 @@
-"""Data sets: readers of the original formats, the rendered demo data, pairs and sets of images.
+"""Data sets: readers of the original formats, the demo data, pairs and sets of images.
 
 Folders, from the lowest: `images`, `fetch`, `sampling`, `readers`, `datasets` (one module per data set: settings and
-facts). Above them `open` opens a data set, and `status` and `usable` report on what is there. May import `bbgm.config`
-and `bbgm.base`.
+facts). Above them `open` opens a data set, and `status` and `usable` report on what is there. `demo` asks the package
+`bbgm_demo` for demo data. May import `bbgm.config` and `bbgm.base`.
 """
 
-from bbgm.data.demo import make_demo
 from bbgm.data.images.keypoints import FRAME, Dataset, ImagePair, KeypointImage
 from bbgm.data.open import open_dataset
 from bbgm.data.sampling.filters import FILTERS
@@ -20,7 +19,6 @@ __all__ = [
     "KeypointImage",
     "KeypointPair",
     "KeypointSet",
-    "make_demo",
     "make_pair",
     "open_dataset",
     "sample_training_batch",

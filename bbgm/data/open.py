@@ -14,6 +14,7 @@ def open_dataset(data: DataConfig, protocol: ProtocolConfig) -> Dataset:
 
     Raises:
         FileNotFoundError: the data set, or a file of it, is missing; the error says where it belongs and how to get it.
+        ImportError: the demo data are asked for, and their renderer is not installed.
         ValueError: an unknown class, a broken file, or a class with too few images or pairs.
         bbgm.base.atomic.WriteError: the cache cannot be written to.
     """

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bbgm.base.paths import weights_root
-from bbgm.data.demo import FORMATS, demo_root
+from bbgm.data.demo import demo_root, explain_missing_renderer
 from bbgm.data.fetch.download import expected_checksum, fits
 from bbgm.data.fetch.integrity import changed_files, manifest_path, matching, missing_files, sizes_in
 from bbgm.data.fetch.sources import Item, find, registry
@@ -38,7 +38,7 @@ def data_status(
         ValueError: an unknown name.
     """
     items = [find(name) for name in names] or list(registry().values())
-    blocks = [] if names else [_describe_demo(demo_root(demo_seed, demo_images_per_class))]
+    blocks = [] if names else [_describe_demo(demo_seed, demo_images_per_class)]
     problems = []
     for item in items:
         block, faults = _describe(item, check)
@@ -118,10 +118,16 @@ def _size(sizes: Mapping[str, int]) -> str:
     return f"  size      {sum(sizes.values()) / 1e6:.1f} MB"
 
 
-def _describe_demo(root: Path) -> list[str]:
-    lines = ["demo data (rendered counterparts of Willow ObjectClass, Pascal VOC and SPair-71k)", f"  expected  {root}"]
-    absent = []
-    for name, form in FORMATS.items():
+def _describe_demo(seed: int, images_per_class: int) -> list[str]:
+    title = "demo data (rendered counterparts of Willow ObjectClass, Pascal VOC and SPair-71k)"
+    try:
+        with explain_missing_renderer():
+            import bbgm_demo
+    except ImportError as error:
+        return [title, "  status    missing", f"  remedy    {error}"]
+    root = demo_root(seed, images_per_class)
+    lines, absent = [title, f"  expected  {root}"], []
+    for name, form in bbgm_demo.FORMATS.items():
         sizes = sizes_in(root / form.folder)
         absent += [] if sizes else [name]
         images = sum(file.endswith((".jpg", ".png")) for file in sizes)

@@ -26,12 +26,13 @@ from bbgm.base import machine
 from bbgm.base.atomic import atomic_write
 from bbgm.base.progress import progress
 from bbgm.base.reproducible import reproducible
-from bbgm.data import rendering
-from bbgm.data.demo import renderer_version
-from bbgm.data.demo.parallel import in_parallel
+from bbgm.data.demo import explain_missing_renderer
 from bbgm.data.images.keypoints import FRAME
 from bbgm.features.backbone import keypoint_features, normalise
 from bbgm.features.small import SmallCNN
+
+with explain_missing_renderer():
+    import bbgm_demo
 
 STREAM = 71_000
 """First number of all photographs' seeds; the seeds of demo data do not begin with it."""
@@ -63,8 +64,8 @@ def pretrain(photos_per_class: int = 250, steps: int = 2000, seed: int = 0) -> S
         backbone = SmallCNN()
         heads = nn.ModuleList([
             nn.Linear(backbone.node_channels, 3 * len(names), bias=False),
-            nn.Linear(backbone.global_channels, len(rendering.CLASSES)),
-            nn.Linear(backbone.global_channels, 8 * len(rendering.CLASSES)),
+            nn.Linear(backbone.global_channels, len(bbgm_demo.CLASSES)),
+            nn.Linear(backbone.global_channels, 8 * len(bbgm_demo.CLASSES)),
         ])  # fmt: skip
         optimiser = torch.optim.Adam([*backbone.parameters(), *heads.parameters()], lr=LEARNING_RATE)
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
@@ -79,21 +80,21 @@ def pretrain(photos_per_class: int = 250, steps: int = 2000, seed: int = 0) -> S
 def write_weights(path: Path, backbone: SmallCNN, **how: object) -> None:
     """Store the backbone in half precision, with JSON on how it was made in the file's metadata (``provenance``)."""
     tensors = {name: value.half().contiguous() for name, value in backbone.state_dict().items()}
-    about = {"made by": "bbgm pretrain-backbone", "renderer": renderer_version(), **machine.versions(), **how}
+    about = {"made by": "bbgm pretrain-backbone", "renderer": bbgm_demo.renderer_version(), **machine.versions(), **how}
     with atomic_write(path) as file:
         file.write(save(tensors, metadata={"provenance": json.dumps(about, sort_keys=True)}))
 
 
 def render_photos(photos_per_class: int) -> list[Photo]:
     """The photographs of all classes."""
-    jobs = [partial(_render, cls, k) for cls in rendering.CLASSES for k in range(photos_per_class)]
-    found = in_parallel(jobs, "rendering photographs to pretrain with")
+    jobs = [partial(_render, cls, k) for cls in bbgm_demo.CLASSES for k in range(photos_per_class)]
+    found = bbgm_demo.in_parallel(jobs, "rendering photographs to pretrain with")
     return [photo for photo in found if len(photo.keypoints) >= 2]
 
 
 def _render(cls: str, index: int) -> Photo:
-    generator = np.random.default_rng([STREAM, rendering.CLASSES.index(cls), index])
-    pixels, (seen,) = rendering.render_photo([cls], generator)
+    generator = np.random.default_rng([STREAM, bbgm_demo.CLASSES.index(cls), index])
+    pixels, (seen,) = bbgm_demo.render_photo([cls], generator)
     buffer = io.BytesIO()
     Image.fromarray(pixels).save(buffer, "jpeg", quality=92)
     azimuth = float(np.degrees(np.arctan2(seen.view[0], -seen.view[1]))) % 360
@@ -127,7 +128,7 @@ def _batches(photos: list[Photo], names: dict[tuple[str, str], int], steps: int,
                 image.append(k)
                 name.append(3 * names[photo.cls, plain(key)] + side_of(key, mirror))
             azimuth.append(eighth(photo, mirror))
-        kinds = [rendering.CLASSES.index(photo.cls) for photo in chosen]
+        kinds = [bbgm_demo.CLASSES.index(photo.cls) for photo in chosen]
         yield _Batch(
             torch.from_numpy(np.stack(crops)),
             torch.tensor(image),

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from bbgm.base.paths import cache_root
+from bbgm.base.registry import resolve
 from bbgm.config import BackboneConfig, RunConfig
 from bbgm.data.images.keypoints import KeypointImage
 from bbgm.data.sampling.pairs import KeypointPair
@@ -130,8 +131,14 @@ class VisualMatcher(Matcher):
 
 
 def make_matcher(config: RunConfig) -> Matcher:
-    """The network of a run, on the CPU; its initial parameters depend on the configuration and its seed only."""
-    matcher: Matcher = config.make_matcher()
+    """The network of a run, on the CPU; its initial parameters depend on the configuration and its seed only.
+
+    Raises:
+        ValueError: the method names no network.
+    """
+    if config.matcher is None:
+        raise ValueError(f"method {config.model!r} has no network: set 'matcher' in {type(config).__name__}")
+    matcher: Matcher = resolve(config.matcher)(config)
     return matcher
 
 

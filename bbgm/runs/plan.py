@@ -10,7 +10,7 @@ import torch
 
 from bbgm.base.paths import weights_root
 from bbgm.config import BACKBONES, RunConfig, list_runs
-from bbgm.data.demo import FORMATS
+from bbgm.data.demo import demo_classes
 from bbgm.data.fetch.sources import find, registry
 from bbgm.data.images.crops import FRAME
 from bbgm.methods.base import make_matcher
@@ -150,7 +150,7 @@ def _group(runs: list[RunConfig], known: list[Measurement]) -> Group:
 def count_classes(run: RunConfig) -> int:
     """Number of classes that a run uses; 0 for a custom folder that does not exist."""
     if run.data.source == "demo" and not run.data.classes:
-        return len(FORMATS[run.data.dataset].classes)
+        return len(demo_classes(run.data.dataset))
     return len(run.data.used_classes())
 
 

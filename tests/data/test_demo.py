@@ -1,39 +1,25 @@
-"""The demo data on disk: complete, the same bytes for the same seed, whole or absent, safe for two processes."""
+"""bbgm and the demo data: read as Willow, made on first use, and a clear message where the renderer is missing."""
 
-import hashlib
-import json
-import shutil
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
+import bbgm_solver as gm
 import numpy as np
 import pytest
-from PIL import Image
 
 from bbgm.base.atomic import WriteError
+from bbgm.cli import main
 from bbgm.config import ProtocolConfig, make_data
-from bbgm.data import make_demo, open_dataset
-from bbgm.data.demo import MANIFEST, demo_root, manifest
-from bbgm.data.demo.willow import mat_bytes, write_example
-from bbgm.data.images.split import class_key
-from bbgm.data.readers.willow import FOLDER, KEYPOINT_NAMES, read_points, read_willow
+from bbgm.data import open_dataset
+from bbgm.data.demo import demo_root, make_demo
+from bbgm.data.readers.willow import FOLDER, KEYPOINT_NAMES, read_willow
 from bbgm.data.status import data_status
 
 SEED, IMAGES = 3, 4
-MAKE = "import sys; from pathlib import Path; from bbgm.data import make_demo; make_demo(Path(sys.argv[1]), {}, {})"
-
-
-def digest(tree: Path) -> dict[str, str]:
-    """SHA-256 of every file below a folder, the manifest left out."""
-    files = sorted(file for file in tree.rglob("*") if file.is_file() and file.name != MANIFEST)
-    return {str(file.relative_to(tree)): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
-
-
-def start(folder: Path, seed: int, images: int) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-c", MAKE.format(seed, images), str(folder)])
+HOW_TO_INSTALL = (
+    "bbgm_demo, which is not installed: run 'pip install ./demo_src' in the checkout, or use a real data set"
+)
 
 
 def status() -> str:
@@ -44,7 +30,7 @@ def status() -> str:
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small demo tree, made once."""
-    return make_demo(tmp_path_factory.mktemp("demo"), SEED, IMAGES)
+    return make_demo(["willow"], SEED, IMAGES, tmp_path_factory.mktemp("demo"))["willow"]
 
 
 def test_tree_is_readable_as_willow(demo: Path) -> None:
@@ -59,94 +45,13 @@ def test_tree_is_readable_as_willow(demo: Path) -> None:
             assert image.xy.min() > 4
             assert image.xy.max() < 252
             assert image.crop().std() > 15  # a picture, no plain area
-    stored = json.loads((demo / MANIFEST).read_text())
-    assert set(stored.pop("files")) == digest(demo).keys()
-    assert stored == manifest(SEED, IMAGES)
-    assert not [file for file in demo.parent.iterdir() if file.suffix == ".part"]
 
 
-@pytest.mark.parametrize("cls", KEYPOINT_NAMES)
-def test_same_bytes_for_the_same_seed_in_any_order(demo: Path, tmp_path: Path, cls: str) -> None:
-    """One image by itself is what it was in the middle of the data set; another seed gives another one."""
-    for number, seed in enumerate(([SEED, class_key(cls), 2], [SEED + 1, class_key(cls), 2])):
-        write_example(tmp_path / f"{number}", cls, seed)
-    for suffix in (".png", ".mat"):
-        stored = (demo / cls / f"demo_0002{suffix}").read_bytes()
-        assert (tmp_path / f"0{suffix}").read_bytes() == stored
-        assert (tmp_path / f"1{suffix}").read_bytes() != stored
-
-
-def test_made_once(demo: Path) -> None:
-    before = {file: file.stat().st_mtime_ns for file in demo.rglob("*")}
-    assert make_demo(demo.parent, SEED, IMAGES) == demo
-    assert {file: file.stat().st_mtime_ns for file in demo.rglob("*")} == before
-
-
-def test_killed_and_raced(demo: Path, tmp_path: Path) -> None:
-    """A process killed half-way leaves the old tree; two at once then make the same new one, byte for byte."""
-    old = tmp_path / FOLDER
-    (old / "Car").mkdir(parents=True)
-    (old / "Car" / "stale.png").write_bytes(b"of an older renderer")
-    (old / MANIFEST).write_text(json.dumps({**manifest(SEED, IMAGES), "renderer": "older"}))
-    killed = start(tmp_path, SEED, 1000)
-    deadline = time.monotonic() + 120
-    while not list(tmp_path.glob(f".{FOLDER}.*.part/*/*.png")):
-        assert killed.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    killed.send_signal(signal.SIGKILL)
-    killed.wait()
-    assert (old / "Car" / "stale.png").is_file()
-
-    both = [start(tmp_path, SEED, IMAGES) for _ in range(2)]
-    assert [process.wait() for process in both] == [0, 0]
-    assert digest(old) == digest(demo)
-    assert {file.name for file in tmp_path.iterdir()} == {FOLDER, ".demo.lock"}
-
-
-def test_deleted_files_are_made_again(tmp_path: Path) -> None:
-    tree = make_demo(tmp_path, SEED, 4)
-    whole = digest(tree)
-    (tree / "Car" / "demo_0001.png").unlink()
-    shutil.rmtree(tree / "Duck")
-    make_demo(tmp_path, SEED, 4)
-    assert digest(tree) == whole
-
-
-def test_other_folders_are_left_alone(tmp_path: Path) -> None:
-    """The real data set, or anything else of that name, is never replaced."""
-    (tmp_path / FOLDER / "Car").mkdir(parents=True)
-    with pytest.raises(FileExistsError, match=r"exists and is no demo data: choose another folder"):
-        make_demo(tmp_path, SEED, IMAGES)
-    assert (tmp_path / FOLDER / "Car").is_dir()
-
-
-def test_too_few_images(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"images_per_class is 3, must be at least 4"):
-        make_demo(tmp_path, SEED, 3)
-    with pytest.raises(ValueError, match="seed of the demo data is -1"):
-        make_demo(tmp_path, -1, IMAGES)
-    with pytest.raises(ValueError, match=r"have the formats \['willow', 'voc', 'spair'\], not 'coco'"):
-        make_demo(tmp_path, SEED, IMAGES, "coco")
-    assert not list(tmp_path.iterdir())
-
-
-def test_place_that_cannot_be_written(tmp_path: Path) -> None:
+def test_errors_of_writing_are_those_of_bbgm(tmp_path: Path) -> None:
+    """They name the variable that moves the cache."""
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(WriteError, match=r"cannot write .*file"):
-        make_demo(tmp_path / "file" / "folder", SEED, IMAGES)
-
-
-def test_full_disk_leaves_nothing(tmp_path: Path) -> None:
-    """A limit on the size of a file stops the writer as a full disk does."""
-    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (30000, 30000)); "
-    code = limit + MAKE.format(SEED, IMAGES)
-    ended = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False)
-    assert ended.returncode == 1
-    last = ended.stderr.strip().splitlines()[-1]
-    assert "cannot write" in last
-    assert "free some space" in last
-    assert [file.name for file in tmp_path.iterdir()] == [".demo.lock"]
+    with pytest.raises(WriteError, match=r"cannot write .*file/folder: not a directory; .*BBGM_CACHE$"):
+        make_demo(["willow"], SEED, IMAGES, tmp_path / "file" / "folder")
 
 
 def test_open_dataset_makes_it_on_first_use(demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,16 +84,62 @@ def test_status_of_the_real_data(willow_folder: Path, monkeypatch: pytest.Monkey
     assert "https://" in data_status().text
 
 
-def test_mat_bytes_carry_the_points_and_no_date(tmp_path: Path) -> None:
-    xy = np.random.default_rng(0).uniform(1, 99, (10, 2))
-    (tmp_path / "a.mat").write_bytes(mat_bytes(xy))
-    Image.new("RGB", (100, 100)).save(tmp_path / "a.png")
-    np.testing.assert_array_equal(read_points(tmp_path / "a.mat", 10, (100, 100)), xy.T)
-    assert mat_bytes(xy)[:116].rstrip() == b"MATLAB 5.0 MAT-file"
-
-
 def test_status_names_the_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BBGM_WEIGHTS", str(tmp_path))
     assert "missing" in status().split("backbone weights")[1]
     (tmp_path / "mine.safetensors").write_bytes(bytes(1_500_000))
     assert "mine.safetensors, 1.5 MB" in status().split("backbone weights")[1]
+
+
+def test_the_renderer_is_loaded_only_for_demo_data() -> None:
+    program = (
+        "import sys, bbgm.data, bbgm.data.status, bbgm.runs.plan, bbgm.runs.train; print('bbgm_demo' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout == "False\n"
+
+
+@pytest.fixture
+def no_renderer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Importing bbgm_demo fails as if it were not installed."""
+    monkeypatch.setitem(sys.modules, "bbgm_demo", None)
+    monkeypatch.delitem(sys.modules, "bbgm.features.pretrain", raising=False)
+    monkeypatch.setenv("BBGM_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.mark.usefixtures("no_renderer")
+@pytest.mark.parametrize("dataset", ["willow", "voc", "spair"])
+def test_demo_data_without_the_renderer(dataset: str, tmp_path: Path) -> None:
+    with pytest.raises(ImportError, match=HOW_TO_INSTALL):
+        open_dataset(make_data(dataset=dataset, source="demo"), ProtocolConfig())
+    assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.usefixtures("no_renderer")
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("data", "demo"),
+        ("plan", "--budget", "demo"),
+        ("train", "--budget", "smoke", "--folder", "run"),
+        ("pretrain-backbone", "small.safetensors"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_commands_that_need_the_renderer_say_so(
+    command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(command) == 2
+    error = capsys.readouterr().err
+    assert HOW_TO_INSTALL in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.usefixtures("no_renderer")
+def test_commands_that_do_not_need_the_renderer_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    chain = np.array([[0, 1], [1, 2]])
+    gm.write_dd(tmp_path / "problem.dd", gm.Problem(-np.eye(3), chain, chain, -np.ones((2, 2))))
+    for command in (("plan", "--budget", "willow"), ("solve", str(tmp_path / "problem.dd")), ("data", "status")):
+        assert main(command) == 0, command
+    assert HOW_TO_INSTALL in capsys.readouterr().out

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from bbgm_demo import CLASSES, render_photo
 from safetensors import safe_open
 from scipy.optimize import linear_sum_assignment
 
 from bbgm.cli import main
 from bbgm.config import BackboneConfig
-from bbgm.data import rendering
 from bbgm.features.backbone import Backbone, keypoint_features, make_backbone, normalise
 from bbgm.features.pretrain import STREAM, Photo, eighth, plain, pretrain, side_of, write_weights
 from bbgm.features.weights import demo_file
@@ -34,9 +34,9 @@ def test_the_file_says_how_it_was_made() -> None:
 def scenes() -> list[tuple[str, np.ndarray, dict[str, np.ndarray]]]:
     """Three photographs of each class from seeds of no training: class, crop, keypoints in it."""
     found = []
-    for number, cls in enumerate(rendering.CLASSES):
+    for number, cls in enumerate(CLASSES):
         for k in range(3):
-            pixels, (seen,) = rendering.render_photo([cls], np.random.default_rng([9, number, k]), 30.0 * k)
+            pixels, (seen,) = render_photo([cls], np.random.default_rng([9, number, k]), 30.0 * k)
             image = torch.from_numpy(pixels).permute(2, 0, 1)[None].float()
             size = np.array([pixels.shape[1], pixels.shape[0]])
             crop = torch.nn.functional.interpolate(image, (256, 256), mode="bilinear", antialias=True)
@@ -49,7 +49,7 @@ def scenes() -> list[tuple[str, np.ndarray, dict[str, np.ndarray]]]:
 def matched(backbone: Backbone, examples: list[tuple[str, np.ndarray, dict[str, np.ndarray]]]) -> float:
     """Share of the keypoints that two photographs of a class show which the most similar features match rightly."""
     right = total = 0
-    for cls in rendering.CLASSES:
+    for cls in CLASSES:
         described = []
         for _, crop, points in (one for one in examples if one[0] == cls):
             maps, _ = backbone(normalise(torch.from_numpy(crop)[None]))

@@ -14,6 +14,9 @@ CONDA_NAMES = {"pytorch": "torch"}
 CONDA_ONLY = {"python", "pip", "setuptools", "cxx-compiler", "doctest"}
 """What requirements.txt cannot name: interpreter, compiler, a C++ header."""
 
+OUR_OWN = {"bbgm-solver", "bbgm-demo"}
+"""Installed from this checkout."""
+
 REFERENCES = {"torch-spline-conv": "SPLINE_VERSION", "pygmtools": "PYGMTOOLS_VERSION"}
 """What only tests compare with, and the Makefile's variable of its version; installed where that is possible."""
 
@@ -50,14 +53,24 @@ def test_conda_environment_is_requirements_and_the_references_of_tests(project: 
     assert everything == requirements(project)
 
 
-def test_pins_satisfy_the_declared_bounds(project: Path) -> None:
+def test_the_renderer_is_optional_and_its_own_distribution(project: Path) -> None:
+    """`pip install .` goes without it; the Makefile and environment.yml install it."""
     table = project_table(project)
+    assert table["optional-dependencies"]["demo"] == ["bbgm-demo"]  # type: ignore[index]
+    assert not {"bbgm-demo", "threadpoolctl"} & {Requirement(line).name for line in table["dependencies"]}  # type: ignore[attr-defined]
+    for name in ("Makefile", "environment.yml"):
+        assert "--editable ./demo_src" in (project / name).read_text(), name
+
+
+def test_pins_satisfy_the_declared_bounds(project: Path) -> None:
     pins = conda(project)
-    extras = [line for lines in table["optional-dependencies"].values() for line in lines]  # type: ignore[attr-defined]
-    for line in [*table["dependencies"], *extras]:  # type: ignore[misc]
-        requirement = Requirement(line)
-        if requirement.name != "bbgm-solver":
-            assert pins[canonicalize_name(requirement.name)] in requirement.specifier, line
+    for folder in (project, project / "demo_src"):
+        table = project_table(folder)
+        extras = [line for lines in table["optional-dependencies"].values() for line in lines]  # type: ignore[attr-defined]
+        for line in [*table["dependencies"], *extras]:  # type: ignore[misc]
+            requirement = Requirement(line)
+            if requirement.name not in OUR_OWN:
+                assert pins[canonicalize_name(requirement.name)] in requirement.specifier, line
 
 
 @pytest.mark.parametrize(("name", "variable"), REFERENCES.items())

@@ -15,7 +15,7 @@ from bbgm.tables import SPECS
 READMES = (
     "README.md",
     *("bbgm/data/README.md", "bbgm/tables/README.md", "config/README.md"),
-    *("figures/README.md", "profiles/README.md", "solver_src/README.md"),
+    *("figures/README.md", "profiles/README.md", "solver_src/README.md", "demo_src/README.md"),
 )
 OWN = {"mine", "rabbits"}
 """Experiments that a reader is told to write."""
@@ -83,7 +83,7 @@ def test_the_commands_are_found(project: Path) -> None:
     assert {words[0] for words in found} >= {"train", "evaluate", "match", "table", "data", "plan", "solve", "bench"}
 
 
-@pytest.mark.parametrize("name", ["README.md", "solver_src/README.md"])
+@pytest.mark.parametrize("name", ["README.md", "solver_src/README.md", "demo_src/README.md"])
 def test_examples_run(project: Path, tmp_path: Path, name: str) -> None:
     code = "\n".join(blocks((project / name).read_text(encoding="utf-8"), "python"))
     result = subprocess.run(

@@ -97,7 +97,7 @@ def test_another_seed_is_another_run(config: RunConfig, reference: RunRecord, tm
     assert pairs[0] == pairs[1]
 
 
-def test_a_run_of_another_configuration_is_done_anew(
+def test_a_run_of_another_configuration_is_moved_aside(
     config: RunConfig, reference: RunRecord, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     run(config.model_copy(update={"seed": 1}), tmp_path)
@@ -106,7 +106,7 @@ def test_a_run_of_another_configuration_is_done_anew(
     run(config, tmp_path)
     assert "another configuration" in caplog.text
     assert results_of(tmp_path) == results_of(reference.folder)
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*FILES, "run.ipynb"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*FILES, "run.ipynb", "superseded"])
 
 
 def test_the_stored_network_gives_the_stored_scores(reference: RunRecord) -> None:

@@ -14,12 +14,13 @@ def find_place(data: DataConfig) -> tuple[Path, CropCache]:
     The demo data are rendered now if they are not there yet.
 
     Raises:
+        ImportError: the demo data are asked for, and their renderer is not installed.
         bbgm.base.atomic.WriteError: the cache cannot be written to.
     """
     if data.source == "original":
         return data_root(), crops_of(data.dataset)
+    make_demo([data.dataset], data.demo_seed, data.demo_images_per_class)
     root = demo_root(data.demo_seed, data.demo_images_per_class)
-    make_demo(root, data.demo_seed, data.demo_images_per_class, data.dataset)
     return root, crops_of(f"demo-{data.dataset}-{root.name}")
 
 

@@ -1,6 +1,6 @@
 """Settings of BB-GM and its ablations; nothing here needs torch."""
 
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
@@ -55,6 +55,7 @@ class SolverConfig(Model):
 class BBGMRun(RunConfig):
     """A run of BB-GM or of one of its ablations."""
 
+    matcher: ClassVar[str] = "bbgm.methods.bbgm.network:BBGM"
     architecture: ClassVar[tuple[str, ...]] = ("network",)
     gives_costs: ClassVar[bool] = True
 
@@ -65,12 +66,6 @@ class BBGMRun(RunConfig):
     def visual(self) -> NetworkConfig:
         """See `RunConfig.visual`."""
         return self.network
-
-    def make_matcher(self) -> Any:
-        """See `RunConfig.make_matcher`."""
-        from bbgm.methods.bbgm.network import BBGM
-
-        return BBGM(self)
 
     @model_validator(mode="after")
     def _sinkhorn_has_unary_costs(self) -> Self:

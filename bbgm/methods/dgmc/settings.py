@@ -1,6 +1,6 @@
 """Settings of DGMC; nothing here needs torch."""
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -32,6 +32,7 @@ class DGMCConfig(Model):
 class DGMCRun(RunConfig):
     """A run of DGMC."""
 
+    matcher: ClassVar[str] = "bbgm.methods.dgmc.network:DGMC"
     architecture: ClassVar[tuple[str, ...]] = ("network", "dgmc")
 
     network: BackboneConfig = BackboneConfig()
@@ -41,9 +42,3 @@ class DGMCRun(RunConfig):
     def visual(self) -> BackboneConfig:
         """See `RunConfig.visual`."""
         return self.network
-
-    def make_matcher(self) -> Any:
-        """See `RunConfig.make_matcher`."""
-        from bbgm.methods.dgmc.network import DGMC
-
-        return DGMC(self)

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bbgm_demo.formats.willow import mat_bytes
 from PIL import Image
 from scipy.io import loadmat, savemat
 from scipy.sparse import csc_array
 
 from bbgm.config import ProtocolConfig, make_data
 from bbgm.data import FRAME, open_dataset
-from bbgm.data.demo.willow import mat_bytes
 from bbgm.data.readers.willow import ERRATA, FOLDER, KEYPOINT_NAMES, read_willow
 
 SIZE = (40, 30)

@@ -1,0 +1,1 @@
+"""The renderer: meshes, paint, light, shadows, a camera, and pictures of whole scenes."""
