@@ -14,17 +14,17 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     solve = commands.add_parser(
         "solve", help="solve a graph matching problem, of two graphs or several, in a .dd or .dd.xz file"
     )
-    solve.add_argument("file", type=Path, metavar="FILE")
+    solve.add_argument("file", type=Path, metavar="FILE", help="a .dd or .dd.xz file")
     solve.add_argument("--json", action="store_true", help="print the record as JSON")
     _add_options(solve)
     solve.set_defaults(command=_solve)
 
-    bench = commands.add_parser("bench", help="measure")
+    bench = commands.add_parser("bench", help="measure the solver or the spline convolution")
     subjects = bench.add_subparsers(title="subjects", metavar="SUBJECT", required=True)
     solver = subjects.add_parser(
         "solver", help="solve every .dd and .dd.xz file below a folder, and compare with best_known.json"
     )
-    solver.add_argument("folder", type=Path, metavar="DIR")
+    solver.add_argument("folder", type=Path, metavar="DIR", help="folder of .dd and .dd.xz files")
     solver.add_argument("--json", type=Path, metavar="FILE", help="write one record per instance to this file")
     solver.add_argument(
         "--families",
