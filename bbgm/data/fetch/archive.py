@@ -1,7 +1,7 @@
 """Unpack an archive that may be broken or hostile.
 
 This module creates plain files only, in a new folder that has no links: so no member can be written outside of it,
-whatever the archive says. If a member looks like an attempt, the complete archive is refused.
+whatever the archive says. If a member seems to try it, the complete archive is refused.
 """
 
 import hashlib
