@@ -13,13 +13,14 @@ CXX_FOUND := $(shell command -v "$${CXX:-c++}" || command -v g++ || command -v c
 
 # Marker files record the content of what is installed: a changed file triggers a new installation, a touched one does not.
 content = $(shell cksum $(1) 2>/dev/null | cksum | cut -d ' ' -f 1)
+SOLVER_CPP = $(shell find solver_src -name '*.[ch]pp' -not -path '*/build/*' | LC_ALL=C sort)
 SOLVER_FILES := $(shell find solver_src -type f \( -name '*.[ch]pp' -o -name '*.py*' -o -name 'CMakeLists.txt' \) \
 	-not -path '*/build/*' -not -path '*/tests/*' -not -name '*.pyc' | LC_ALL=C sort)
 PACKAGES := .venv/.packages-$(call content,requirements.txt)
 SOLVER := .venv/.solver-$(call content,requirements.txt $(SOLVER_FILES))
 MODULE := .venv/.module-$(call content,requirements.txt pyproject.toml demo_src/pyproject.toml)
 
-# Reference for the SplineConv parity test. It is built from source once (4 minutes on 2 cores) and kept for later clones.
+# For network.spline: torch_geometric, and tests that compare with it. Built from source once (4 minutes on 2 cores) and kept for later clones.
 SPLINE_VERSION := 1.2.2
 TORCH_VERSION := $(shell sed -n 's/^torch==//p' requirements.txt)
 SPLINE := .venv/.torch_spline_conv-$(SPLINE_VERSION)-$(TORCH_VERSION)
@@ -68,12 +69,13 @@ check:
 $(SPLINE): $(PACKAGES)
 	@mkdir -p "$(WHEELS)"
 	@ls "$(WHEELS)"/torch_spline_conv-$(SPLINE_VERSION)-*.whl >/dev/null 2>&1 \
-	  || { echo "== Building torch-spline-conv, the reference of one test (4 minutes, once; kept in $(WHEELS))"; \
+	  || { echo "== Building torch-spline-conv, which some tests compare with (4 minutes, once; kept in $(WHEELS))"; \
 	       FORCE_ONLY_CPU=1 pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps \
 	         --wheel-dir "$(WHEELS)" torch-spline-conv==$(SPLINE_VERSION); } \
-	  || echo "== torch-spline-conv could not be built: its parity test will be skipped"
+	  || echo "== torch-spline-conv could not be built: the tests that compare with it will be skipped"
 	@if ls "$(WHEELS)"/torch_spline_conv-$(SPLINE_VERSION)-*.whl >/dev/null 2>&1; then \
-	  pip install --quiet --disable-pip-version-check --no-deps "$(WHEELS)"/torch_spline_conv-$(SPLINE_VERSION)-*.whl; touch $@; fi
+	  pip install --quiet --disable-pip-version-check --no-deps "$(WHEELS)"/torch_spline_conv-$(SPLINE_VERSION)-*.whl \
+    && touch $@; fi
 
 # An independent benchmark to compare the scores with; it has no wheel for some platforms.
 PYGMTOOLS_VERSION := 0.6.0
@@ -96,9 +98,13 @@ test: setup $(SPLINE) $(PYGMTOOLS) doctest ## set up, then run every test
 	@ruff check .
 	@ruff format --check .
 	@snakefmt --check Snakefile workflow
-	@clang-format --dry-run --Werror solver_src/src/*.?pp solver_src/tests/*.?pp
+	@clang-format --dry-run --Werror $(SOLVER_CPP)
 	@mypy
-	@echo "== Tests of the module, the solver (C++ too), the demo's renderer, the notebooks and the workflow"
+	@mypy demo_src/tests
+	@cd solver_src && mypy
+	@echo "== Tests of the solver, those of its C++ too"
+	@python -m pytest -n 2 --dist worksteal solver_src/tests
+	@echo "== Tests of the module, the demo's renderer, the notebooks and the workflow"
 	@python -m pytest -n 2 --dist worksteal
 
 test-sanitize: doctest ## run the solver's C++ unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
@@ -117,7 +123,7 @@ fuzz: setup ## fuzz solve and solve_multi (needs clang), then read_dd, for FUZZ_
 	@mkdir -p $(FUZZ)/solve $(FUZZ)/multi $(FUZZ)/read_dd
 	@for subject in solve multi; do if [[ -x $(FUZZ)/gm_fuzz_$$subject ]]; then $(FUZZ)/gm_fuzz_$$subject $(FUZZ)/$$subject \
 	  -max_total_time=$(FUZZ_SECONDS) -max_len=600 -len_control=0 -timeout=60 -artifact_prefix=$(FUZZ)/$$subject-; fi; done
-	@python solver_src/tests/fuzz_read_dd.py $(FUZZ_SECONDS) $(FUZZ)/read_dd
+	@python solver_src/tests/fuzz/fuzz_read_dd.py $(FUZZ_SECONDS) $(FUZZ)/read_dd
 
 willow: setup ## make runs, tables and figures of the real Willow images; needs BBGM_DATA and BBGM_WEIGHTS
 	@echo "== Willow: about half an hour on 2 cores, plus an hour for each of three runs that fine-tune VGG16"
@@ -127,7 +133,8 @@ lab: setup ## open the notebooks in JupyterLab
 	@jupyter lab
 
 clean: ## remove the environment and all build files; keep results/, figures/ and cache/
-	rm -rf .venv .snakemake build solver_src/build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .snakemake build .pytest_cache .mypy_cache .ruff_cache .hypothesis \
+	  solver_src/build solver_src/.pytest_cache solver_src/.mypy_cache
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile

@@ -60,12 +60,18 @@ def usable_cores() -> int:
 
 
 def cpu_model() -> str:
-    """Name of the processor."""
+    """Name of the processor, with its family and model where they are known.
+
+    Several kinds can share a name, such as "AMD EPYC" in a virtual machine, and the last bits of a run's numbers depend
+    on the kind.
+    """
     info = Path("/proc/cpuinfo")
     if info.is_file():
-        for line in info.read_text(errors="replace").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
+        lines = (line.partition(":") for line in info.read_text(errors="replace").partition("\n\n")[0].splitlines())
+        found = {name.strip(): value.strip() for name, _, value in lines}
+        if "model name" in found:
+            kind = f", family {found['cpu family']} model {found['model']}" if "cpu family" in found else ""
+            return found["model name"] + kind
     return platform.processor() or platform.machine()
 
 

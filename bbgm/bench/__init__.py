@@ -1,4 +1,4 @@
 """Benchmarks: the solver on folders of instances, and the spline convolution.
 
-May import everything but `bbgm.cli`.
+May import everything but `bbgm.cli` and `bbgm.plotting`.
 """

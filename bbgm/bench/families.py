@@ -11,7 +11,7 @@ import pandas as pd
 
 from bbgm.base.atomic import write_json, write_text
 from bbgm.bench.solver import HIT_PERCENT, Record, best_known
-from bbgm.matching.synthetic import random_instance, to_problem
+from bbgm.matching.synthetic import random_instance
 from bbgm.published import SOLVER_COLUMNS, read_solvers
 
 FOLDERS = {
@@ -141,7 +141,7 @@ def write_generated(folder: Path, count: int = 10) -> Path:
         (folder / kind).mkdir(parents=True, exist_ok=True)
         for seed in range(count):
             n1, n2 = 10 + seed % 3, 10 + (seed + seed // 3) % 3
-            problem = to_problem(random_instance(n1, n2, seed, planted=kind == "planted"))
+            problem = random_instance(n1, n2, seed, planted=kind == "planted").problem()
             result = gm.solve(problem, effort="thorough")
             if not result.optimal:
                 raise RuntimeError(f"the optimum of the {kind} instance {n1} x {n2} of seed {seed} is not proved")

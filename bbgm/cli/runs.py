@@ -1,4 +1,4 @@
-"""``bbgm train | evaluate | match | table | provenance``: runs, and what is made from them."""
+"""``bbgm train | evaluate | match | table | prose | provenance``: runs and what is made of them."""
 
 import argparse
 import json
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
-    """Add ``train``, ``evaluate``, ``match``, ``table`` and ``provenance``."""
+    """Add ``train``, ``evaluate``, ``match``, ``table``, ``prose`` and ``provenance``."""
     train = commands.add_parser(
         "train", help="train and evaluate one run, after its parent (resumes a killed one, reads a finished one)"
     )
@@ -39,7 +39,11 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     table = commands.add_parser("table", help="write a table of the paper from the finished runs, and print it")
     table.add_argument("table", metavar="TABLE", help="the paper's label, e.g. PascalVOCBig or Willow")
     table.add_argument("--budget", default="demo", help="budget of the runs (default %(default)s)")
+    table.add_argument("--record", action="store_true", help="write its numbers to measured/, for 'bbgm prose'")
     table.set_defaults(command=_table)
+
+    prose = commands.add_parser("prose", help="copy the numbers of measured/ into the README files and notebooks")
+    prose.set_defaults(command=_prose)
 
     provenance = commands.add_parser("provenance", help="print when, where and how the finished runs were made, as CSV")
     provenance.add_argument("--budget", default="demo", help="budget of the runs (default %(default)s)")
@@ -134,6 +138,17 @@ def _table(options: argparse.Namespace) -> None:
     print(table)
     print(*describe_comparisons(table), sep="\n")
     for path in write_table(table):
+        print(path)
+    if options.record:
+        from bbgm.prose import record
+
+        print(record(table))
+
+
+def _prose(options: argparse.Namespace) -> None:
+    from bbgm.prose import fill_files
+
+    for path in fill_files():
         print(path)
 
 

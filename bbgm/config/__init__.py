@@ -20,7 +20,7 @@ from bbgm.config.models import (
     OptimiserConfig,
     ProtocolConfig,
 )
-from bbgm.config.parts import AFFINITIES, BACKBONES, DATASETS, JOINT_SOLVERS, LAYERS, METHODS, SOLVERS
+from bbgm.config.parts import AFFINITIES, BACKBONES, DATASETS, JOINT_SOLVERS, LAYERS, METHODS, SOLVERS, SPLINES
 from bbgm.config.run import ParentConfig, RunConfig, flatten, hash_of
 from bbgm.config.runs import list_runs
 
@@ -33,6 +33,7 @@ __all__ = [
     "LAYERS",
     "METHODS",
     "SOLVERS",
+    "SPLINES",
     "BackboneConfig",
     "DataConfig",
     "FilterName",

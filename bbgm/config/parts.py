@@ -29,6 +29,16 @@ AFFINITIES: Registry[Any] = Registry(
 )
 """Subclasses of `bbgm.methods.bbgm.affinity.Affinity`."""
 
+SPLINES: Registry[Any] = Registry(
+    "spline convolution",
+    "network.spline",
+    {
+        "bbgm": "bbgm.methods.spline:SplineConv",
+        "torch_geometric": "bbgm.methods.spline_geometric:GeometricSplineConv",
+    },
+)
+"""`bbgm.methods.spline.SplineConv`, and subclasses of it."""
+
 LAYERS: Registry[Any] = Registry(
     "layer",
     "solver.layer",

@@ -37,14 +37,27 @@ def compute_features(backbone: Backbone, images: Sequence[KeypointImage], unit: 
     """
     if not images:
         return []
-    device = next(backbone.parameters()).device
-    crops = torch.from_numpy(np.stack([image.crop() for image in images])).to(device)
-    maps, pooled = backbone(normalise(crops))
-    counts = [len(image.xy) for image in images]
+    maps, pooled = compute_maps(backbone, images)
+    return list(zip(features_in_maps(maps, images, unit), pooled, strict=True))
+
+
+def compute_maps(backbone: Backbone, images: Sequence[KeypointImage]) -> tuple[list[Tensor], Tensor]:
+    """What the backbone makes of B images, in one pass on its device: see `Backbone.forward`."""
+    crops = torch.from_numpy(np.stack([image.crop() for image in images]))
+    maps: tuple[list[Tensor], Tensor] = backbone(normalise(crops.to(next(backbone.parameters()).device)))
+    return maps
+
+
+def features_in_maps(maps: list[Tensor], images: Sequence[KeypointImage], unit: bool = True) -> list[Tensor]:
+    """Features (K, C) of B images at all their keypoints, from the backbone's maps (B, C_m, h, w) of them.
+
+    Args:
+        unit: see `bbgm.features.backbone.keypoint_features`.
+    """
+    counts, device = [len(image.xy) for image in images], maps[0].device
     index = torch.repeat_interleave(torch.arange(len(images)), torch.tensor(counts)).to(device)
     xy = torch.from_numpy(np.concatenate([image.xy for image in images])).to(device, torch.float32)
-    nodes = keypoint_features(maps, index, xy, FRAME, unit)
-    return list(zip(torch.split(nodes, counts), pooled, strict=True))
+    return list(torch.split(keypoint_features(maps, index, xy, FRAME, unit), counts))
 
 
 class FeatureCache:

@@ -20,7 +20,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from bbgm.matching.solvers import Instance, Solution, Solver, make_solver
+from bbgm.matching.instance import Instance, Solution
+from bbgm.matching.solvers import Solver, make_solver
 
 
 class _Layer(torch.autograd.Function):
@@ -73,24 +74,19 @@ class _Layout:
 
     def instances(self, costs: Tensor) -> list[Instance]:
         """The problems that a vector of costs makes."""
-        return [Instance(u, q, *edges) for (u, q), edges in zip(self.split(costs), self.edges, strict=True)]
+        return [
+            Instance(unary=u, edges1=edges1, edges2=edges2, quadratic=q)
+            for (u, q), (edges1, edges2) in zip(self.split(costs), self.edges, strict=True)
+        ]
 
 
 def match_graphs(
-    unary: Sequence[Tensor],
-    quadratic: Sequence[Tensor],
-    edges1: Sequence[np.ndarray],
-    edges2: Sequence[np.ndarray],
-    *,
-    lambda_: float,
-    method: str | Solver = "best",
+    instances: Sequence[Instance[Tensor]], *, lambda_: float, method: str | Solver = "best"
 ) -> tuple[list[Tensor], list[Tensor]]:
     """Match a batch of graph pairs; differentiable in the costs (Alg. 1).
 
     Args:
-        unary: c^v of each pair, (n1, n2); minimised, so negative costs attract.
-        quadratic: c^e of each pair, (E1, E2).
-        edges1, edges2: directed edges of each pair's graphs, (E1, 2) and (E2, 2).
+        instances: of B pairs; negative costs attract.
         lambda_: range of the interpolation, on the scale of costs / gradient.
         method: a name in `bbgm.config.SOLVERS`, or a solver.
 
@@ -98,23 +94,15 @@ def match_graphs(
         v (n1, n2) and e (E1, E2) of each pair, 0 or 1, in the type of the costs.
 
     Raises:
-        ValueError: lists of different lengths, no such method, lambda not positive, or costs that the solver refuses.
+        ValueError: no pair, no such method, lambda not positive, or costs that the solver refuses.
     """
-    if not len(unary) == len(quadratic) == len(edges1) == len(edges2) or not unary:
-        lengths = [len(unary), len(quadratic), len(edges1), len(edges2)]
-        raise ValueError(f"unary, quadratic, edges1 and edges2 need one entry for each of B >= 1 pairs, not {lengths}")
-    solver = make_solver(method) if isinstance(method, str) else method
-    return apply_layer(unary, quadratic, list(zip(edges1, edges2, strict=True)), lambda_, solver)
+    if not instances:
+        raise ValueError("there is no instance to match: give one at least")
+    return apply_layer(instances, lambda_, make_solver(method) if isinstance(method, str) else method)
 
 
 def apply_layer(
-    unary: Sequence[Tensor],
-    quadratic: Sequence[Tensor],
-    edges: list[tuple[np.ndarray, np.ndarray]],
-    lambda_: float,
-    solver: Solver,
-    *,
-    joint: bool = False,
+    instances: Sequence[Instance[Tensor]], lambda_: float, solver: Solver, *, joint: bool = False
 ) -> tuple[list[Tensor], list[Tensor]]:
     """Alg. 1 with any solver; `match_graphs` and `bbgm.matching.blackbox_multi.match_multi` check and call it.
 
@@ -126,13 +114,13 @@ def apply_layer(
     """
     if not lambda_ > 0:
         raise ValueError(f"lambda must be positive, not {lambda_}")
-    shapes = [((u.shape[0], u.shape[1]), (q.shape[0], q.shape[1])) for u, q in zip(unary, quadratic, strict=True)]
-    layout = _Layout(shapes, edges, joint)
-    costs = torch.cat([part.reshape(-1) for part in (*unary, *quadratic)])
-    result: Tensor = _Layer.apply(costs, layout, lambda_, solver)
-    sizes = [part.numel() for part in (*unary, *quadratic)]
-    parts = [part.view_as(cost) for part, cost in zip(torch.split(result, sizes), (*unary, *quadratic), strict=True)]
-    return parts[: len(unary)], parts[len(unary) :]
+    shapes = [((x.unary.shape[0], x.unary.shape[1]), (len(x.edges1), len(x.edges2))) for x in instances]
+    layout = _Layout(shapes, [(x.edges1, x.edges2) for x in instances], joint)
+    costs = [x.unary for x in instances] + [x.quadratic for x in instances]
+    result: Tensor = _Layer.apply(torch.cat([part.reshape(-1) for part in costs]), layout, lambda_, solver)
+    pieces = torch.split(result, [part.numel() for part in costs])
+    indicators = [piece.view_as(part) for piece, part in zip(pieces, costs, strict=True)]
+    return indicators[: len(instances)], indicators[len(instances) :]
 
 
 def interpolated_loss(

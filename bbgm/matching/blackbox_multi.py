@@ -12,24 +12,18 @@ import numpy as np
 from torch import Tensor
 
 from bbgm.matching.blackbox import apply_layer
+from bbgm.matching.instance import Instance, Solution
 from bbgm.matching.joint_solvers import JointSolver, Pair, make_joint_solver
-from bbgm.matching.solvers import Instance, Solution, Solver
+from bbgm.matching.solvers import Solver
 
 
 def match_multi(
-    unary: Mapping[Pair, Tensor],
-    quadratic: Mapping[Pair, Tensor],
-    edges: Mapping[int, np.ndarray],
-    *,
-    lambda_: float,
-    method: str | JointSolver = "best",
+    instances: Mapping[Pair, Instance[Tensor]], *, lambda_: float, method: str | JointSolver = "best"
 ) -> tuple[dict[Pair, Tensor], dict[Pair, Tensor]]:
     """Match several graphs with cycle consistency; differentiable in the costs (Alg. 1 on the joint problem).
 
     Args:
-        unary: c^v of each pair (p, q), p < q, (n_p, n_q); minimised.
-        quadratic: c^e of each of these pairs, (E_p, E_q).
-        edges: directed edges of each graph, (E, 2).
+        instances: of pairs (p, q), p < q; negative costs attract.
         lambda_: range of the interpolation, on the scale of costs / gradient.
         method: a name in `bbgm.config.JOINT_SOLVERS`, or a solver of all pairs together.
 
@@ -37,29 +31,12 @@ def match_multi(
         v (n_p, n_q) and e (E_p, E_q) of each pair, 0 or 1, in the type of the costs.
 
     Raises:
-        TypeError: one of the three is not a mapping.
-        ValueError: costs that are not matrices, no pair, other keys in `quadratic` than in `unary`, no edges for a
-            graph, lambda not positive, or what the solver refuses.
+        ValueError: no pair, lambda not positive, or what the solver refuses.
     """
-    for name, value in (("unary", unary), ("quadratic", quadratic), ("edges", edges)):
-        if not isinstance(value, Mapping):
-            raise TypeError(f"{name} is a {type(value).__name__}, expected a dict by pairs or numbers of graphs")
-    if not unary or unary.keys() != quadratic.keys():
-        raise ValueError(
-            f"unary and quadratic need the same pairs of graphs, one at least, not {list(unary)} and {list(quadratic)}"
-        )
-    if missing := sorted({graph for pair in unary for graph in pair} - edges.keys()):
-        raise ValueError(
-            f"edges has no entry for graph {missing[0]}, only {sorted(edges)}: give an array (E, 2) for each"
-        )
-    for pair in unary:
-        for name, cost in (("unary", unary[pair]), ("quadratic", quadratic[pair])):
-            if cost.ndim != 2:
-                raise ValueError(f"{name}[{pair}] has shape {tuple(cost.shape)}, expected two dimensions")
-    pairs = list(unary)
-    ends = [(np.asarray(edges[p]), np.asarray(edges[q])) for p, q in pairs]
-    solver = _as_solver(pairs, method)
-    v, e = apply_layer([unary[k] for k in pairs], [quadratic[k] for k in pairs], ends, lambda_, solver, joint=True)
+    if not instances:
+        raise ValueError("there is no pair of graphs to match: give one at least")
+    pairs = list(instances)
+    v, e = apply_layer(list(instances.values()), lambda_, _as_solver(pairs, method), joint=True)
     return dict(zip(pairs, v, strict=True)), dict(zip(pairs, e, strict=True))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from bbgm.config import JOINT_SOLVERS
-from bbgm.matching.solvers import Instance, make_problems
+from bbgm.matching.instance import Instance
 
 if TYPE_CHECKING:
     from bbgm_solver import MultiResult
@@ -36,7 +36,7 @@ def solve_jointly(instances: Mapping[Pair, Instance], method: str = "best", **op
     """
     import bbgm_solver
 
-    problems = dict(zip(instances, make_problems(list(instances.values())), strict=True))
+    problems = {pair: x.problem() for pair, x in instances.items()}
     return bbgm_solver.solve_multi(problems, method, **{"threads": torch.get_num_threads(), **options})
 
 

@@ -1,21 +1,15 @@
 """Graph matching instances that need no network: from the places of keypoints alone, or from random numbers."""
 
-import bbgm_solver as gm
 import numpy as np
 
 from bbgm.data.images.keypoints import FRAME
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.graphs.delaunay import delaunay_graph
-from bbgm.matching.solvers import Instance
+from bbgm.matching.instance import Instance
 
 NOISE = 0.5  # deviation of the edge costs, and of a planted instance's vertex costs
 FAVOUR = 0.7  # by how much the true matches, and true pairs of edges, are cheaper in a planted instance
 JITTER = 0.03  # by how much planted nodes move between the graphs, in sides of the square
-
-
-def to_problem(instance: Instance) -> gm.Problem:
-    """The instance as the solver takes it."""
-    return gm.Problem(instance.unary, instance.edges1, instance.edges2, instance.quadratic)
 
 
 def geometric_instance(pair: KeypointPair, scale: float = 0.2) -> Instance:
@@ -39,7 +33,7 @@ def geometric_instance(pair: KeypointPair, scale: float = 0.2) -> Instance:
     d1, d2 = p[edges1[:, 1]] - p[edges1[:, 0]], q[edges2[:, 1]] - q[edges2[:, 0]]
     unary = np.linalg.norm(p[:, None] - q, axis=2) / scale - 1
     quadratic = -0.5 * np.exp(-np.linalg.norm(d1[:, None] - d2, axis=2) / scale)
-    return Instance(unary, quadratic, edges1, edges2)
+    return Instance(unary=unary, edges1=edges1, edges2=edges2, quadratic=quadratic)
 
 
 def random_instance(n1: int, n2: int, seed: int, *, planted: bool = False) -> Instance:
@@ -65,4 +59,4 @@ def random_instance(n1: int, n2: int, seed: int, *, planted: bool = False) -> In
     if planted:
         unary[np.arange(common), np.arange(common)] -= FAVOUR
         quadratic[(edges1[:, None] == edges2).all(axis=2)] -= FAVOUR
-    return Instance(unary, quadratic, edges1, edges2)
+    return Instance(unary=unary, edges1=edges1, edges2=edges2, quadratic=quadratic)

@@ -1,4 +1,4 @@
 """Matching methods: what they share (base class, losses, batches, spline convolution), and one module or folder each.
 
-May import `bbgm.matching`, `bbgm.graphs`, `bbgm.features`, `bbgm.data`, `bbgm.config` and `bbgm.base`.
+May import `bbgm.matching`, `bbgm.scoring` and everything below them.
 """

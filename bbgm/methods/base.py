@@ -16,8 +16,9 @@ from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.features.backbone import make_backbone
 from bbgm.features.cache import FeatureCache, Features, compute_features
 from bbgm.graphs.delaunay import Graph
+from bbgm.matching.instance import Instance
 from bbgm.matching.joint_solvers import TimedJointSolver
-from bbgm.matching.solvers import Instance, TimedSolver
+from bbgm.matching.solvers import TimedSolver
 from bbgm.methods.batching import NodeRows, Side
 
 PAIRS, GRAPHS, IMAGES = 256, 64, 16

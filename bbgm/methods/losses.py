@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 
-def hamming_loss(match: Sequence[Tensor], truth: Sequence[Tensor]) -> Tensor:
+def hamming_loss(match: Sequence[Tensor] | Tensor, truth: Sequence[Tensor] | Tensor) -> Tensor:
     """Hamming distance between matchings, L(v) = v (1 - v*) + v* (1 - v) (paper Sec. 3.5).
 
     Args:
@@ -59,11 +59,3 @@ def add_margin(unary: Tensor, truth: Tensor, alpha: float) -> Tensor:
         alpha: in units of the costs.
     """
     return unary + alpha * truth.to(unary.dtype)
-
-
-def batch_accuracy(match: Sequence[Tensor], truth: Sequence[Tensor]) -> float:
-    """Share of the true matches (of all pairs together) that were found; 1 where there are none."""
-    with torch.no_grad():
-        found = sum(float((v * true.to(v.dtype)).sum()) for v, true in zip(match, truth, strict=True))
-        true_matches = sum(float(true.sum()) for true in truth)
-    return found / true_matches if true_matches else 1.0

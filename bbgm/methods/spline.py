@@ -37,6 +37,7 @@ class SplinePlan:
         pair: (E, 4), the pairs whose products make up an edge's message.
         basis: (E, 4), their weights b_s, at least 0, with sum 1.
         incoming: (N, D), the edges into each node in their order, padded with the number E; D the largest degree.
+        edge_index, pseudo: (2, E) and (E, 2), the graph itself.
     """
 
     pair_node: Tensor
@@ -44,6 +45,8 @@ class SplinePlan:
     pair: Tensor
     basis: Tensor
     incoming: Tensor
+    edge_index: Tensor
+    pseudo: Tensor
 
     @classmethod
     def make(cls, nodes: int, edge_index: Tensor, pseudo: Tensor, kernel_size: int) -> "SplinePlan":
@@ -75,12 +78,14 @@ class SplinePlan:
         rank = torch.arange(len(target)) - (degree.cumsum(0) - degree)[target[order]]
         incoming = torch.full((nodes, int(degree.max()) if len(target) else 0), len(target))
         incoming[target[order], rank] = order
-        return cls(pair_node, segments, pair, basis, incoming)
+        return cls(pair_node, segments, pair, basis, incoming, edge_index, pseudo)
 
     def to(self, like: Tensor) -> "SplinePlan":
         """The plan on the device of the features, with weights of their type."""
-        pair_node, pair, incoming = (index.to(like.device) for index in (self.pair_node, self.pair, self.incoming))
-        return SplinePlan(pair_node, self.segments, pair, self.basis.to(like), incoming)
+        indices = (self.pair_node, self.pair, self.incoming, self.edge_index)
+        pair_node, pair, incoming, edge_index = (index.to(like.device) for index in indices)
+        basis, pseudo = self.basis.to(like), self.pseudo.to(like)
+        return SplinePlan(pair_node, self.segments, pair, basis, incoming, edge_index, pseudo)
 
 
 def _check(nodes: int, edge_index: Tensor, pseudo: Tensor) -> None:

@@ -1,4 +1,7 @@
-"""Every figure. ``plot_...`` gives a ``Figure`` (or draws into given axes), :func:`save_figure` writes PDF and PNG."""
+"""Every figure. ``plot_...`` gives a ``Figure`` (or draws into given axes), :func:`save_figure` writes PDF and PNG.
+
+May import `bbgm.tables` and everything below it.
+"""
 
 from bbgm.plotting.architecture import plot_construction, plot_extraction, plot_layer
 from bbgm.plotting.bounds import plot_bounds, plot_relaxations

@@ -17,17 +17,21 @@ if TYPE_CHECKING:
 TITLE = 78  # characters per line
 MARKERS = "osD^v<>"
 """Seven, so that with the eight colours of the style no two of 56 rows look the same."""
-LANE, GAP = 0.062, 0.05
-"""Height of a method, and of the space between two columns, in."""
+LANE = 0.062
+"""Height of a method, in."""
+LANES = 0.8
+"""Share of a column's height that its lanes take, the rest is space; seaborn's own."""
+RUN = 2.4
+"""Size of the dot of one run, pt."""
 
 
 @styled
 def plot_table_comparison(table: Table, *, width: float = WIDTH) -> "Figure":
     """One band per column of the table, the summary at the bottom; in each band, one lane per row of ours.
 
-    Filled = obtained, bars = standard deviation over the runs, hollow = published; grey ticks = what the paper quotes
-    from others. For pictures other than the paper's, only the summary has published marks. Of test sets only the
-    first pairs are shown, which the paper scores.
+    Small dots = runs, filled marks = their mean, bars = their standard deviation, hollow marks = published; grey ticks
+    = what the paper quotes from others. For pictures other than the paper's, only the summary has published marks.
+    Of test sets only the first pairs are shown, which the paper scores.
     """
     spec = SPECS[table.name]
     counts = {row.title for row in spec.rows if not row.scored}
@@ -41,13 +45,15 @@ def plot_table_comparison(table: Table, *, width: float = WIDTH) -> "Figure":
     columns = list(table.columns)
 
     marks = [_mark(MARKERS[k % len(MARKERS)], f"C{k % 8}", _label(rows, ours)) for k, rows in enumerate(ours)]
-    elsewhere = " (of other pictures)" if "demo data" in table.title or spec.elsewhere else ""
+    elsewhere = f" ({table.elsewhere})" if table.elsewhere else ""
+    if any(rows.loc["obtained", "n"] > 1 for rows in ours):
+        marks.append(_mark("o", "0.2", "pale: one run", markersize=RUN, markeredgewidth=0, alpha=0.45))
     if any("published" in rows.index for rows in ours):
         marks.append(_mark("o", "0.2", f"hollow: published{elsewhere}", markerfacecolor="white"))
     if quoted:
         marks.append(_mark("|", "0.6", f"quoted by the paper: {len(quoted)}", markersize=7))
 
-    band = LANE * max(len(ours), 2) + GAP
+    band = LANE * max(len(ours), 2) / LANES
     figure = new_figure(band * len(columns) + 0.85 + 0.145 * -(-len(marks) // 2), width)
     ax = figure.subplots()
     for k in range(0, len(columns), 2):
@@ -56,13 +62,14 @@ def plot_table_comparison(table: Table, *, width: float = WIDTH) -> "Figure":
         ax.plot(row[columns].astype(float), range(len(columns)), linestyle="", marker="|", color="0.6",
                 markersize=58 * band, markeredgewidth=0.6)  # fmt: skip
     for k, rows in enumerate(ours):
-        offset = (k - (len(ours) - 1) / 2) * LANE / band
-        _plot_row(ax, rows, columns, np.arange(len(columns)) + offset, k)
+        places = np.arange(len(columns)) + (k - (len(ours) - 1) / 2) * LANES / len(ours)
+        _plot_published(ax, rows, columns, places, k)
+    _plot_runs(ax, table, ours, cap=0.035 / band)
     ax.axhline(len(columns) - 1.5, color="0.5", linewidth=0.6)  # the summary stands apart
     ax.set_yticks(range(len(columns)), columns)
     ax.set_ylim(len(columns) - 0.5, -0.5)
     ax.set_xlim(right=min(ax.get_xlim()[1], 102))
-    ax.set_xlabel("F1 score (%)" if "F1" in spec.title else "accuracy (%)")
+    ax.set(xlabel="F1 score (%)" if "F1" in spec.title else "accuracy (%)", ylabel="")
     title, _, budget = table.title.rpartition(", budget ")
     title, demo, _ = title.partition(" (rendered demo data)")
     ax.set_title(f"{fill(title, TITLE)}\n{'rendered demo data, ' if demo else ''}budget {budget}")
@@ -84,19 +91,42 @@ def _mark(marker: str, color: str, label: str, **more: Any) -> "Line2D":
     """An entry of the legend."""
     from matplotlib.lines import Line2D
 
-    return Line2D([], [], linestyle="", marker=marker, color=color, label=label, markeredgewidth=0.7, **more)
+    look = {"markeredgewidth": 0.7, **more}
+    return Line2D([], [], linestyle="", marker=marker, color=color, label=label, **look)
 
 
-def _plot_row(ax: "Axes", rows: pd.DataFrame, columns: list[str], places: np.ndarray, k: int) -> None:
-    """The marks of one row of the table."""
-    for kind, deviation, size, face in (
-        ("published", "published std", 4.0, "white"),
-        ("obtained", "std", 2.6, f"C{k % 8}"),
-    ):
-        if kind in rows.index:
-            bars = rows.loc[deviation, columns].astype(float).fillna(0) if deviation in rows.index else None
-            ax.errorbar(
-                rows.loc[kind, columns].astype(float), places, xerr=bars, linestyle="", color=f"C{k % 8}",
-                marker=MARKERS[k % len(MARKERS)], markerfacecolor=face, markersize=size, markeredgewidth=0.7,
-                elinewidth=0.7, capsize=1.2,
-            )  # fmt: skip
+def _plot_published(ax: "Axes", rows: pd.DataFrame, columns: list[str], places: np.ndarray, k: int) -> None:
+    """What the paper prints for one row of the table."""
+    if "published" not in rows.index:
+        return
+    deviation = "published std"
+    bars = rows.loc[deviation, columns].astype(float).fillna(0) if deviation in rows.index else None
+    ax.errorbar(
+        rows.loc["published", columns].astype(float), places, xerr=bars, linestyle="", color=f"C{k % 8}",
+        marker=MARKERS[k % len(MARKERS)], markerfacecolor="white", markersize=4, markeredgewidth=0.7, elinewidth=0.7,
+        capsize=1.2,
+    )  # fmt: skip
+
+
+def _plot_runs(ax: "Axes", table: Table, ours: list[pd.DataFrame], cap: float) -> None:
+    """Each run, and for each row their mean and standard deviation (ddof=1), which ends in a cap of that height."""
+    import seaborn as sns
+
+    columns, rows = list(table.columns), [tuple(one[["method", "setting"]].iloc[0]) for one in ours]
+    runs = table.runs.set_index(["method", "setting"])
+    scores = pd.concat(
+        [
+            runs.loc[[row], columns].melt(var_name="column", value_name="score").assign(row=k)
+            for k, row in enumerate(rows)
+        ]
+    )
+    look = {
+        "data": scores, "x": "score", "y": "column", "hue": "row", "order": columns, "hue_order": range(len(rows)),
+        "palette": [f"C{k % 8}" for k in range(len(rows))], "legend": False, "ax": ax,
+    }  # fmt: skip
+    sns.stripplot(**look, dodge=True, jitter=False, size=RUN, alpha=0.45, linewidth=0)
+    sns.pointplot(
+        **look, dodge=LANES - LANES / len(rows), errorbar="sd", linestyle="none", capsize=cap, markersize=2.8,
+        markers=[MARKERS[k % len(MARKERS)] for k in range(len(rows))], markeredgewidth=0.7,
+        err_kws={"linewidth": 0.6, "linestyle": "-"},
+    )  # fmt: skip

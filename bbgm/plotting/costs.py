@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bbgm.matching.solvers import Instance
+    from bbgm.matching.instance import Instance
 
 CHOSEN = "#D55E00"
 

@@ -1,7 +1,7 @@
 """Style of the figures, and files that are the same on every run.
 
-Figures are plain ``Figure`` objects, never pyplot's: nothing is registered globally, and importing this module does not
-import matplotlib.
+Figures are plain ``Figure`` objects: pyplot keeps none of them (seaborn loads it, and draws into given axes), and
+importing this module does not import matplotlib.
 """
 
 from collections.abc import Callable, Iterator

@@ -9,7 +9,7 @@ Columns of the files (and of the frames returned here):
 - ``column``: class name, ``mean`` over the classes, or the viewpoint difficulty ``easy``, ``medium``, ``hard``, ``all``
   in ``Spair``. The paper prints no mean for Willow.
 - ``value``: per cent. Accuracy; F1 in ``PascalVOCunfiltered``, where the row ``Unmatched (%)`` is "the percentage of
-  unmatched keypoints in the test-set pairs" (two readings of it: :func:`bbgm.scoring.metrics.score`).
+  unmatched keypoints in the test-set pairs" (two readings of it: :func:`bbgm.scoring.metrics.unmatched_percent`).
 - ``std``, ``n``: deviation over, and number of, restarts, empty where the paper gives none.
 - ``source``: the paper's table, and from whom the paper quotes the row.
 
@@ -17,6 +17,8 @@ Numbers of later papers follow other protocols. They are in ``later/``, with the
 
 What solvers reach on instances of graph matching is in ``solvers/``: ``peers.csv`` for others (printed nowhere else),
 and ``measured.csv`` for this project's. Both begin with a comment that says how they were measured.
+
+Imports nothing else of `bbgm`.
 """
 
 from decimal import ROUND_HALF_UP, Decimal

@@ -1,26 +1,21 @@
-"""What is counted in each test pair of a run, as arrays, and the scores of pooled counts.
+"""What is counted in each test pair of a run, as arrays; see `bbgm.scoring.metrics`.
 
 Every number of a table, and every resampling of it, comes from these counts, and they from ``predictions.npz``.
 """
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from bbgm.runs.results import RunRecord
-from bbgm.scoring.metrics import EPSILON
+from bbgm.scoring.metrics import N1, N2, TRUE, accuracy, count_pairs, f1
 from bbgm.scoring.predictions import read_arrays
 
 Which = Literal["test", "first", "all"]
 """Test pairs; the first pair of each test set of images (which the authors score); all pairs of the sets."""
-
-TRUE, MATCHED, CORRECT, N1, N2 = range(5)
-"""Columns of the counts: true matches, predicted ones, predicted ones that are true; keypoints of source and target."""
-OF_SCORES = slice(0, 3)
-"""The columns that `accuracy` and `f1` need."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +24,7 @@ class PairCounts:
 
     Attributes:
         cls: (U,) str, class. difficulty: (U,) str, label of the pair, empty where the data set has none.
-        counts: (U, 5) int64, see `TRUE` ... `N2`.
+        counts: (U, 5) int64, see `bbgm.scoring.metrics.TRUE` and what follows it.
         n_pairs: number of pairs.
         identity: equal if and only if the pairs, and the keypoints that were to be matched, are.
     """
@@ -59,9 +54,8 @@ def read_counts(run: RunRecord, which: Which = "test", joint: bool = False) -> P
     if not len(arrays["cls"]):
         what = "test pairs" if which == "test" else "test sets (protocol.test_sets_per_class)"
         raise ValueError(f"{path} has no {what}: delete the folder and run 'bbgm train' again")
-    found, truth = arrays["joint" if joint else "assignment"], arrays["truth"]
-    per_keypoint = np.stack([truth >= 0, found >= 0, (found >= 0) & (found == truth)], axis=1)
-    counts = np.column_stack([_sum_parts(per_keypoint, arrays["n1"]), arrays["n1"], arrays["n2"]]).astype(np.int64)
+    found = arrays["joint" if joint else "assignment"]
+    counts = count_pairs(found, arrays["truth"], arrays["n1"], arrays["n2"])
     digest = hashlib.sha256()
     for part in (arrays["cls"], arrays["source"], arrays["target"], counts[:, [TRUE, N1, N2]]):
         digest.update("\n".join(map(str, part.ravel().tolist())).encode())
@@ -80,13 +74,6 @@ def read_counts(run: RunRecord, which: Which = "test", joint: bool = False) -> P
     return PairCounts(cls, difficulty, counts, n_pairs, digest.hexdigest())
 
 
-def _sum_parts(values: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """(sum of lengths, K) -> (len(lengths), K): sums of consecutive parts, which may be empty."""
-    sums = np.concatenate([np.zeros((1, values.shape[1]), np.int64), np.cumsum(values, axis=0)])
-    ends = np.cumsum(lengths)
-    return np.asarray(sums[ends] - sums[ends - lengths])
-
-
 def _select(arrays: Mapping[str, Any], chosen: np.ndarray) -> dict[str, Any]:
     """Some of the pairs; ``chosen``: (P,) bool."""
     keypoints = {"n1": np.repeat(chosen, arrays["n1"]), "n2": np.repeat(chosen, arrays["n2"])}
@@ -96,49 +83,11 @@ def _select(arrays: Mapping[str, Any], chosen: np.ndarray) -> dict[str, Any]:
 
 def _check(run: RunRecord, cls: np.ndarray, counts: np.ndarray) -> None:
     """Check that predictions and metrics.json come from the same run."""
-    for name in ("accuracy", "f1"):
-        of_classes = [MEASURES[name](counts[cls == one].sum(axis=0)) / 100 for one in np.unique(cls)]
+    for name, measure in (("accuracy", accuracy), ("f1", f1)):
+        of_classes = [measure(counts[cls == one].sum(axis=0)) for one in np.unique(cls)]
         stated = run.metrics["mean"].get(name)
         if not isinstance(stated, float | int) or not abs(float(np.mean(of_classes)) - stated) <= 1e-6:
             raise ValueError(
                 f"{run.folder}: predictions.npz gives a mean {name} of {np.mean(of_classes):.6f}, metrics.json says "
                 f"{stated}: delete the folder and run 'bbgm train' again"
             )
-
-
-Measure = Callable[[np.ndarray], np.ndarray]
-
-
-def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    return np.asarray(part / np.maximum(whole, 1))
-
-
-def accuracy(counts: np.ndarray) -> np.ndarray:
-    """(..., 3) or (..., 5) pooled counts -> (...), %: correct matches of the true ones."""
-    return 100 * _ratio(counts[..., CORRECT], counts[..., TRUE])
-
-
-def f1(counts: np.ndarray) -> np.ndarray:
-    """(..., 3) or (..., 5) pooled counts -> (...), %: harmonic mean of precision and recall."""
-    precision = counts[..., CORRECT] / (counts[..., MATCHED] + EPSILON)
-    recall = counts[..., CORRECT] / (counts[..., TRUE] + EPSILON)
-    return np.asarray(100 * 2 * precision * recall / (precision + recall + EPSILON))
-
-
-def unmatched(counts: np.ndarray) -> np.ndarray:
-    """(..., 5) pooled counts -> (...), %: keypoints of both images that have no partner."""
-    both = counts[..., N1] + counts[..., N2]
-    return 100 * _ratio(both - 2 * counts[..., TRUE], both)
-
-
-def unmatched_source(counts: np.ndarray) -> np.ndarray:
-    """(..., 5) pooled counts -> (...), %: keypoints of the source that have no partner."""
-    return 100 * _ratio(counts[..., N1] - counts[..., TRUE], counts[..., N1])
-
-
-MEASURES: dict[str, Measure] = {
-    "accuracy": accuracy,
-    "f1": f1,
-    "unmatched": unmatched,
-    "unmatched_source": unmatched_source,
-}

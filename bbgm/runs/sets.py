@@ -16,8 +16,9 @@ from bbgm.config import ProtocolConfig
 from bbgm.data.images.keypoints import Dataset
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.data.sampling.sets import KeypointSet, test_sets
+from bbgm.matching.instance import Instance
 from bbgm.matching.joint_solvers import JointSolver
-from bbgm.matching.solvers import Instance, Solver
+from bbgm.matching.solvers import Solver
 from bbgm.scoring.cycles import inconsistent_percent
 from bbgm.scoring.metrics import mean_over_classes, score_class
 from bbgm.scoring.predictions import SetPrediction

@@ -3,6 +3,8 @@
 ``make_table("Willow", "demo")`` reads the finished runs that the table shows and gives a :class:`Table`, which a
 notebook shows and :func:`write_table` writes as CSV and LaTeX; :func:`compare_methods` says which differences between
 its rows are real. A further table is one :class:`TableSpec` in ``specs.py``.
+
+May import `bbgm.runs` and everything below it.
 """
 
 from bbgm.tables.build import make_table, write_table

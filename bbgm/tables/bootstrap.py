@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from bbgm.data.images.split import class_key
-from bbgm.runs.counts import OF_SCORES, Measure, PairCounts
+from bbgm.runs.counts import PairCounts
+from bbgm.scoring.metrics import OF_SCORES, Measure
 from bbgm.tables.columns import Cells
 
 RESAMPLES = 10_000
@@ -28,7 +29,7 @@ def resampled_scores(
 
     Args:
         rows: for each row its runs, all of the same pairs.
-        measure: `accuracy` or `f1`.
+        measure: accuracy or F1, in %.
         cells: what each column is the mean of.
 
     Returns:

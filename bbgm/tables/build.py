@@ -11,7 +11,7 @@ import pandas as pd
 from bbgm import published
 from bbgm.base import paths
 from bbgm.base.atomic import write_text
-from bbgm.runs.counts import MEASURES
+from bbgm.scoring.metrics import MEASURES
 from bbgm.tables.bootstrap import resampled_scores
 from bbgm.tables.compare import COLUMNS, best_rows, compare_rows
 from bbgm.tables.lines import Line, make_lines
@@ -35,8 +35,8 @@ def make_table(
 
     For each method: the mean over the runs, their standard deviation (ddof=1), the published row of the same method
     and setting, and obtained minus published, in per cent and points; the rows that the paper quotes from others; and
-    which differences between our rows are real (`bbgm.tables.compare`). On demo data only the published summary is
-    shown, since the images are others.
+    which differences between our rows are real (`bbgm.tables.compare`). Where the published numbers are of other
+    images, as always on demo data, only their summary is shown, and no difference.
 
     Args:
         table: a key of ``SPECS``.
@@ -52,12 +52,13 @@ def make_table(
     spec = SPECS[table]
     groups = list(find_runs(spec, budget, results_root or paths.results_root(), methods, seeds).values())
     demo = groups[0][0].config.data.source == "demo"
+    elsewhere = "photographs" if demo else spec.elsewhere
     printed = published.load(spec.published)
     lines = make_lines(spec, groups, printed)
     columns = list(next(line for line in lines if line.runs).cells)
 
     comparisons, deviations, best = _chances(lines)
-    rows = [row for line in lines for row in _rows(line, columns, deviations.get(line, {}), demo or spec.elsewhere)]
+    rows = [row for line in lines for row in _rows(line, columns, deviations.get(line, {}), bool(elsewhere))]
     frame = pd.DataFrame(rows, columns=["method", "setting", "row", *columns, "n", "pairs"])
     frame = frame.astype({"n": "Int64", "pairs": "Int64"})
     for one in (frame, comparisons):
@@ -72,6 +73,8 @@ def make_table(
         notes=tuple(make_notes(spec, groups, lines, printed, bool(best))),
         comparisons=comparisons,
         best=best,
+        elsewhere=elsewhere,
+        runs=_each_run(lines, columns),
     )
 
 
@@ -123,15 +126,25 @@ def _chances(
         scores = [line.scores for line in members]
         networks = [[run.folder for run in line.runs] for line in members]
         comparisons.append(compare_rows(names, setting, columns, scores, resampled, networks))
-        if len(members) > 1:
-            chosen = best_rows(names, columns, np.array([score.mean(axis=0) for score in scores]), comparisons[-1])
-            best |= {(name, setting, column) for name in names for column in columns if chosen.loc[name, column]}
+        chosen = best_rows(names, columns, scores, comparisons[-1]).stack()
+        best |= {(name, setting, column) for name, column in chosen.index[chosen]}
     kept = [frame for frame in comparisons if len(frame)] or comparisons[:1]
     return pd.concat(kept, ignore_index=True), deviations, frozenset(best)
 
 
+def _each_run(lines: Sequence[Line], columns: Sequence[str]) -> pd.DataFrame:
+    """One row per run: ``method, setting, seed, <columns>``."""
+    scores = [
+        (line.name, line.setting, run.config.seed, *values)
+        for line in lines
+        if line.runs
+        for run, values in zip(line.runs, line.scores, strict=True)
+    ]
+    return pd.DataFrame(scores, columns=["method", "setting", "seed", *columns])
+
+
 def _rows(line: Line, columns: Sequence[str], deviation: Mapping[str, float], elsewhere: bool) -> list[dict[str, Any]]:
-    """Up to six rows of the frame; of ``elsewhere``'s published numbers only the summary."""
+    """Up to six rows of the frame; ``elsewhere``: of published numbers only the summary, and no difference."""
     name = {"method": line.name, "setting": line.setting}
     rows: list[dict[str, Any]] = []
     means: dict[str, float] = {}
@@ -155,7 +168,7 @@ def _rows(line: Line, columns: Sequence[str], deviation: Mapping[str, float], el
     rows.append({**name, "row": "published", **values, "n": n})
     if any(np.isfinite(value) for value in std.values()):
         rows.append({**name, "row": "published std", **std, "n": n})
-    if means:
+    if means and not elsewhere:
         rows.append(
             {**name, "row": "difference", **{key: means.get(key, NAN) - value for key, value in values.items()}}
         )

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from bbgm.runs.counts import Measure, PairCounts
+from bbgm.runs.counts import PairCounts
+from bbgm.scoring.metrics import Measure
 
 Cells = dict[str, list[np.ndarray]]
 """For each column its cells, each the indices of its units, all of one class."""
@@ -47,5 +48,5 @@ def viewpoint_cells(pairs: PairCounts, columns: Mapping[str, str], summary: str)
 
 
 def column_scores(pairs: PairCounts, cells: Cells, measure: Measure) -> np.ndarray:
-    """(columns,), %: scores of one run."""
+    """(columns,): scores of one run, in the unit of the measure."""
     return np.array([np.mean([measure(pairs.counts[cell].sum(axis=0)) for cell in of]) for of in cells.values()])

@@ -4,7 +4,8 @@
 their difference is resampled pair by pair (`bbgm.tables.bootstrap`). *Runs*: another seed gives another network. The
 difference of the means over the runs has an interval from their standard deviations (Welch's t; where both rows are of
 the same networks, from the differences run by run). A difference counts as real where neither interval holds zero.
-There are many comparisons (one line per column), each at 95 %, without a correction for their number.
+With fewer than `FEWEST_RUNS` runs of either row there is no second interval, and no verdict: of two runs it would be
+tens of points wide. There are many comparisons (one line per column), each at 95 %, uncorrected for their number.
 """
 
 from collections.abc import Sequence
@@ -15,6 +16,8 @@ import pandas as pd
 from bbgm.tables.render import Table
 
 LEVEL = 0.95
+FEWEST_RUNS = 3
+TOO_FEW = "too few runs to tell"
 SHOWN = ("difference", "pairs_low", "pairs_high", "runs_low", "runs_high", "verdict")
 COLUMNS = (
     *("setting", "method", "baseline", "column", "difference", "pairs_low", "pairs_high", "runs_low", "runs_high"),
@@ -38,12 +41,12 @@ def runs_interval(scores: np.ndarray, baseline: np.ndarray, paired: bool) -> tup
         paired: run k of both is of the same network.
 
     Returns:
-        The two ends, (columns,) each; NaN where a row has fewer than two runs.
+        The two ends, (columns,) each; NaN where a row has fewer than `FEWEST_RUNS`.
     """
     from scipy.stats import t
 
     difference = scores.mean(axis=0) - baseline.mean(axis=0)
-    if min(len(scores), len(baseline)) < 2:
+    if min(len(scores), len(baseline)) < FEWEST_RUNS:
         return np.full_like(difference, np.nan), np.full_like(difference, np.nan)
     if paired:
         variances = [(scores - baseline).var(axis=0, ddof=1) / len(scores)]
@@ -59,14 +62,20 @@ def runs_interval(scores: np.ndarray, baseline: np.ndarray, paired: bool) -> tup
 
 
 def verdict(difference: float, pairs: tuple[float, float], runs: tuple[float, float]) -> str:
-    """``better`` or ``worse`` where no interval holds zero, else what leaves it open; ``equal`` if nothing differs."""
+    """``better`` or ``worse`` where no interval holds zero, else what leaves it open; ``equal`` if nothing differs.
+
+    Args:
+        difference: of the means.
+        pairs, runs: the ends of both intervals; NaN in ``runs``: `TOO_FEW`.
+    """
     if difference == 0 and pairs == (0, 0):
         return "equal"
-    one_run = not np.isfinite(runs).all()
-    intervals = {"test pairs": pairs} if one_run else {"test pairs": pairs, "runs": runs}
+    if not np.isfinite(runs).all():
+        return TOO_FEW
+    intervals = {"test pairs": pairs, "runs": runs}
     if doubts := [name for name, (low, high) in intervals.items() if not (low > 0 or high < 0)]:
         return f"open: {', '.join(doubts)}"
-    return ("better" if difference > 0 else "worse") + (" (one run)" if one_run else "")
+    return "better" if difference > 0 else "worse"
 
 
 def compare_rows(
@@ -102,18 +111,22 @@ def compare_rows(
 
 
 def best_rows(
-    names: Sequence[str], columns: Sequence[str], means: np.ndarray, comparisons: pd.DataFrame
+    names: Sequence[str], columns: Sequence[str], scores: Sequence[np.ndarray], comparisons: pd.DataFrame
 ) -> pd.DataFrame:
     """(rows, columns) bool: the largest mean of a column, and whatever has not been shown to be less.
 
+    Only among the rows of `FEWEST_RUNS` runs or more; without two of them there is nothing to choose from.
+
     Args:
-        means: (rows, columns).
+        scores: for each row (runs, columns).
         comparisons: of these rows, from `compare_rows`.
     """
-    best = pd.DataFrame(True, index=list(names), columns=list(columns))
-    for k, column in enumerate(columns):
-        top = names[int(np.nanargmax(means[:, k]))]
-        rows = comparisons[comparisons["column"] == column]
+    means = {name: rows.mean(axis=0) for name, rows in zip(names, scores, strict=True) if len(rows) >= FEWEST_RUNS}
+    best = pd.DataFrame(len(means) > 1, index=list(means), columns=list(columns))
+    told = comparisons[comparisons["method"].isin(means) & comparisons["baseline"].isin(means)]
+    for k, column in enumerate(columns if len(means) > 1 else ()):
+        top = max(means, key=lambda name: means[name][k])
+        rows = told[told["column"] == column]
         less = rows[(rows["baseline"] == top) & rows["verdict"].str.startswith("worse")]["method"]
         above = rows[(rows["method"] == top) & rows["verdict"].str.startswith("better")]["baseline"]
         best.loc[[*less, *above], column] = False
@@ -125,15 +138,19 @@ def signed(points: float) -> str:
     return f"{round(points, 1) + 0.0:+.1f}"
 
 
+def _interval(low: float, high: float) -> str:
+    return f"{signed(low)} to {signed(high)}" if np.isfinite(low) else "too few"
+
+
 def describe_comparisons(table: Table) -> list[str]:
     """Every comparison of a table in its summary column, one line each."""
     rows = table.comparisons
     lines = []
     for row in rows[rows["column"] == table.columns[-1]].itertuples() if len(rows) else ():
-        runs = f"; other runs {signed(row.runs_low)} to {signed(row.runs_high)}" if np.isfinite(row.runs_low) else ""
+        runs = f"; other runs {_interval(row.runs_low, row.runs_high)}" if np.isfinite(row.runs_low) else ""
         lines.append(
             f"{row.method} minus {row.baseline} ({row.setting.replace(';', ', ')}): {signed(row.difference)} points; "
-            f"other test pairs {signed(row.pairs_low)} to {signed(row.pairs_high)}{runs} (95 %): {row.verdict}"
+            f"other test pairs {_interval(row.pairs_low, row.pairs_high)}{runs} (95 %): {row.verdict}"
         )
     return lines
 
@@ -145,12 +162,17 @@ def list_comparisons(table: Table, columns: Sequence[str] | None = None) -> pd.D
         columns: of the table; default its summary alone.
 
     Returns:
-        The columns of `compare_methods`, rounded to 0.1, indexed by setting, method, baseline and column: method minus
-        baseline.
+        ``difference`` (points, method minus baseline), ``pairs`` and ``runs`` (the intervals, as text) and ``verdict``,
+        indexed by setting, method, baseline and column.
     """
     frame = table.comparisons.reindex(columns=list(COLUMNS))
     frame = frame[frame["column"].isin([table.columns[-1]] if columns is None else list(columns))]
-    return frame.set_index(["setting", "method", "baseline", "column"])[list(SHOWN)].round(1)
+    texts = {
+        kind: [_interval(*ends) for ends in zip(frame[f"{kind}_low"], frame[f"{kind}_high"], strict=True)]
+        for kind in ("pairs", "runs")
+    }
+    frame = frame.assign(difference=frame["difference"].astype(float).round(1), **texts)
+    return frame.set_index(["setting", "method", "baseline", "column"])[["difference", "pairs", "runs", "verdict"]]
 
 
 def compare_methods(table: Table, method: str, baseline: str, setting: str | None = None) -> pd.DataFrame:
@@ -175,7 +197,7 @@ def compare_methods(table: Table, method: str, baseline: str, setting: str | Non
         ends = {f"{kind}_low": -rows[f"{kind}_high"] for kind in ("pairs", "runs")}
         ends |= {f"{kind}_high": -rows[f"{kind}_low"] for kind in ("pairs", "runs")}
         swapped = {"better": "worse", "worse": "better"}
-        other = [" ".join(swapped.get(word, word) for word in text.split(" ")) for text in rows["verdict"]]
+        other = [swapped.get(text, text) for text in rows["verdict"]]
         rows = rows.assign(difference=-rows["difference"], verdict=other, **ends)
     if rows.empty or rows["setting"].nunique() > 1:
         have = table.comparisons[["setting", "method", "baseline"]].drop_duplicates()

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 
 from bbgm import published
-from bbgm.runs.counts import MEASURES, PairCounts, read_counts
+from bbgm.runs.counts import PairCounts, read_counts
 from bbgm.runs.results import RunRecord
+from bbgm.scoring.metrics import MEASURES
 from bbgm.tables.columns import Cells, class_cells, column_scores, viewpoint_cells
 from bbgm.tables.specs import Row, TableSpec
 

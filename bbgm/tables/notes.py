@@ -7,6 +7,7 @@ import pandas as pd
 from bbgm import published
 from bbgm.config import RunConfig, flatten, load_run
 from bbgm.runs.results import RunRecord
+from bbgm.tables.compare import FEWEST_RUNS
 from bbgm.tables.lines import Line
 from bbgm.tables.specs import TableSpec
 
@@ -43,8 +44,9 @@ def make_notes(
     )
     if marked:
         notes.append(
-            "Bold, by our own rule: in each setting the best mean of a column, and all that are not shown to be below "
-            "it, by neither the test pairs (paired bootstrap, 95 %) nor the runs (95 %)."
+            f"Bold, by our own rule: in each setting, among the rows of {FEWEST_RUNS} runs or more, the best mean of a "
+            "column, and all that are not shown to be below it by both the test pairs (paired bootstrap, 95 %) and the "
+            "runs (95 %)."
         )
     notes += spec.notes
     if missing := _missing(spec, lines, printed):
@@ -57,8 +59,8 @@ def make_notes(
         notes.append(f"The paper prints no mean for {spec.published}: the published mean is that of its class entries.")
     if demo:
         notes.append(
-            "The demo data are rendered objects, not the paper's photographs: its rows are there for orientation, "
-            "and the difference says nothing about the reproduction."
+            "The demo data are rendered objects. The published means are of photographs: they are shown for "
+            "orientation, and are not compared with ours."
         )
     return notes
 

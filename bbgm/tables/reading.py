@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from bbgm.tables.compare import compare_methods, signed
+from bbgm.tables.compare import TOO_FEW, compare_methods, signed
 from bbgm.tables.render import Table
 from bbgm.tables.specs import SPECS
 
@@ -69,9 +69,12 @@ def _against(table: Table, method: str, baseline: str, setting: str | None, mean
     line = compare_methods(table, method, baseline, own).loc[summary]
     text += f"; with other test pairs {signed(line['pairs_low'])} to {signed(line['pairs_high'])}"
     if pd.notna(line["runs_low"]):
-        text += f", with other runs {signed(line['runs_low'])} to {signed(line['runs_high'])} (95 %)"
+        text += f", with other runs {signed(line['runs_low'])} to {signed(line['runs_high'])}"
+    text += " (95 %)"
     verdict = str(line["verdict"])
-    if verdict.startswith("open"):
+    if verdict == TOO_FEW:
+        text += f"; {TOO_FEW} whether the methods differ"
+    elif verdict.startswith("open"):
         text += f": whether there is a difference stays open ({verdict.removeprefix('open: ')})"
     return [f"{text}."]
 
@@ -80,8 +83,6 @@ def _published(difference: "pd.Series[float]") -> str:
     """One sentence on the distance to the published row."""
     summary, columns = float(difference.iloc[-1]), difference.iloc[:-1]
     text = f"It is {_points(summary, 'above', 'below')} the published mean"
-    if columns.isna().any():
-        return f"{text}, which belongs to other pictures: it is no measure of the reproduction."
     largest = columns.abs().idxmax()
     return f"{text}; the largest difference of a column is {columns[largest]:+.1f} ({largest})."
 

@@ -30,10 +30,13 @@ class Table:
         columns: names of the number columns, the summary last.
         frame: ``table, budget, method, setting, row, <columns>, n, pairs``; for each method the rows ``obtained``,
             ``std`` (over the runs, ddof=1), ``pairs std`` (over resampled test pairs), and where the paper has such a
-            row ``published``, ``published std`` and ``difference``. Rows that the paper quotes are ``published`` only.
+            row ``published``, ``published std`` and ``difference``. Rows that the paper quotes are ``published`` only;
+            of other images than ours, ``published`` has the summary only, and there is no ``difference``.
         notes: how the numbers were made, and what to keep in mind.
         comparisons: rows with each other, see `bbgm.tables.compare`.
         best: (method, setting, column) of what is bold.
+        elsewhere: of which other images the published numbers are; empty: of the same.
+        runs: ``method, setting, seed, <columns>``: the score of each run, %, of which ``obtained`` is the mean.
     """
 
     name: str
@@ -43,6 +46,8 @@ class Table:
     notes: tuple[str, ...]
     comparisons: pd.DataFrame = field(default_factory=pd.DataFrame)
     best: frozenset[tuple[str, str, str]] = frozenset()
+    elsewhere: str = ""
+    runs: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     def value(self, method: str, column: str, row: str = "obtained", setting: str | None = None) -> float:
         """One number, e.g. ``table.value("BB-GM", "mean")``.
@@ -88,7 +93,8 @@ class Table:
                 counts = ["" if pd.isna(rows.loc[name, key]) else str(rows.loc[name, key]) for key in ("n", "pairs")]
                 head = [method, setting.replace(";", ", ")] if first else ["", ""]
                 bold = [name == "obtained" and (method, setting, column) in self.best for column in self.columns]
-                yield ShownRow((*head, name, *cells, *counts), (False, False, False, *bold, False, False), first)
+                label = f"published ({self.elsewhere})" if name == "published" and self.elsewhere else name
+                yield ShownRow((*head, label, *cells, *counts), (False, False, False, *bold, False, False), first)
                 first = False
 
     def to_csv(self) -> str:

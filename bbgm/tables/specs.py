@@ -17,7 +17,7 @@ class Row:
 
     Attributes:
         title: of the row; ``{}`` stands for the title of the method.
-        measure: a key of `bbgm.runs.counts.MEASURES`.
+        measure: a key of `bbgm.scoring.metrics.MEASURES`.
         which: the pairs that are scored. joint: matched jointly (BB-GM-Multi).
         methods: only for these; empty: for all that the table shows.
         setting: what distinguishes rows of one title, formatted with the run's configuration.
@@ -46,7 +46,7 @@ class TableSpec:
     Attributes:
         label: the paper's own label; name of the table's files.
         published: name of the file in ``bbgm.published`` with the numbers to compare with.
-        elsewhere: those are for other images than the table's.
+        elsewhere: the other images that those are for; empty: the same as the table's.
         title: what the numbers are.
         dataset, filters, methods: the runs that it shows, see `shows`.
         extras: also shows runs of the user's own methods.
@@ -64,7 +64,7 @@ class TableSpec:
     dataset: str
     filters: tuple[str, ...]
     methods: tuple[str, ...]
-    elsewhere: bool = False
+    elsewhere: str = ""
     extras: bool = True
     by: Literal["class", "viewpoint"] = "class"
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -181,7 +181,7 @@ SPECS: dict[str, TableSpec] = {
             dataset="willow",
             filters=("unfiltered",),
             methods=("bbgm_max", "bbgm"),
-            elsewhere=True,
+            elsewhere="Pascal VOC",
             columns=WILLOW,
             rows=_without_filter(),
             notes=("Not a table of the paper: the published means are of Pascal VOC.", *_NOTES_WITHOUT_FILTER),

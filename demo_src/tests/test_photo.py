@@ -46,9 +46,9 @@ def test_what_is_annotated_is_seen(cls: str) -> None:
             if seen[name] is not None:
                 assert inside
                 shown += 1
-                behind += gap > 0.35
+                behind += bool(gap > 0.35)
             elif inside:
-                missed += abs(gap) < 0.03
+                missed += bool(abs(gap) < 0.03)
     assert shown > 25
     assert behind <= 0.04 * shown
     assert missed <= 0.04 * shown

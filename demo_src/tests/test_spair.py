@@ -33,7 +33,7 @@ def test_pairs_follow_from_the_scenes(trees: dict[str, Path], scenes: list[Scene
             for one, side in ((source, "src"), (target, "trg")):
                 assert pair[f"{side}_imsize"] == [*one.size, 3]
                 for number, at in zip(pair["kps_ids"], pair[f"{side}_kps"], strict=True):
-                    np.testing.assert_allclose(one.keypoints[names[int(number)]], at, atol=0.51)
+                    np.testing.assert_allclose(np.array(one.keypoints[names[int(number)]]), at, atol=0.51)
             assert len(pair["kps_ids"]) >= 3
             assert pair["src_pose"] == source.pose
     assert min(levels[k] for k in range(3)) > 0.1 * levels.total()

@@ -37,7 +37,7 @@ def test_an_error_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "a.bin"
     path.write_bytes(b"old")
     with pytest.raises(TypeError), atomic_write(path) as file:
-        file.writelines([b"half of the n", None])  # type: ignore[list-item]
+        file.writelines([b"half of the n", None])
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -61,7 +61,7 @@ def test_permissions_follow_the_umask(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["wb", "w"])
-def test_full_disk(tmp_path: Path, small_disk: int, mode: str) -> None:
+def test_a_full_disk_is_named_and_leaves_nothing(tmp_path: Path, small_disk: int, mode: str) -> None:
     path = tmp_path / "big"
     content = b"x" * (2 * small_disk) if mode == "wb" else "x" * (2 * small_disk)
     message = r"cannot write .*big: file too large; free some space"
@@ -72,7 +72,7 @@ def test_full_disk(tmp_path: Path, small_disk: int, mode: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["file/a", "file/a/b", 300 * "n"])
-def test_path_that_cannot_be(tmp_path: Path, name: str) -> None:
+def test_a_path_that_cannot_be_is_named(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").write_text("in the way")
     with (
         pytest.raises(WriteError, match=r"cannot write .*; part of this path is a file, or a name is too long"),
@@ -82,7 +82,7 @@ def test_path_that_cannot_be(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_unwritable_folder(tmp_path: Path) -> None:
+def test_an_unwritable_folder_is_named(tmp_path: Path) -> None:
     folder = tmp_path / "closed"
     folder.mkdir(mode=0o500)
     with pytest.raises(WriteError, match="permission denied; make the folder writable"), atomic_write(folder / "a"):
@@ -106,7 +106,7 @@ def test_leftovers_of_killed_writers_are_removed(tmp_path: Path) -> None:
         writer.__exit__(None, None, None)
 
 
-def test_unknown_mode(tmp_path: Path) -> None:
+def test_an_unknown_mode_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="mode 'a' is not"), atomic_write(tmp_path / "a", "a"):
         pass
 

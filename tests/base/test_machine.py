@@ -1,13 +1,15 @@
 """What a run says about the machine, and the choice of its device."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
-from bbgm.base.machine import device, hardware, peak_memory_mib, versions
+from bbgm.base.machine import cpu_model, device, hardware, peak_memory_mib, versions
 
 
-def test_machine() -> None:
+def test_versions_and_hardware_are_recorded() -> None:
     assert set(versions()) >= {"python", "bbgm", "bbgm-solver", "torch", "numpy"}
     found = hardware()
     assert found["cores"] >= 1
@@ -18,7 +20,17 @@ def test_machine() -> None:
     json.dumps([versions(), found])
 
 
-def test_devices_that_are_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.skipif(not Path("/proc/cpuinfo").is_file(), reason="no /proc/cpuinfo")
+def test_the_processor_is_named_with_its_kind() -> None:
+    """Where Linux tells it: of x86."""
+    info = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    family = re.search(r"^cpu family\s*: (\d+)$", info, re.MULTILINE)
+    if family is None:
+        pytest.skip("another architecture")
+    assert re.search(rf", family {family[1]} model \d+$", cpu_model())
+
+
+def test_a_device_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BBGM_DEVICE", "cpu")
     assert device() == "cpu"
     monkeypatch.delenv("BBGM_DEVICE")

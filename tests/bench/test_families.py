@@ -1,6 +1,7 @@
 """Families of instances: names, gaps without the shift of a full matching, files."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import bbgm_solver as gm
@@ -10,7 +11,7 @@ import pytest
 
 from bbgm.bench.families import by_family, family_of, write_families, write_generated
 from bbgm.bench.solver import bench_solver
-from bbgm.matching.synthetic import random_instance, to_problem
+from bbgm.matching.synthetic import random_instance
 from bbgm.published import SOLVER_COLUMNS, load_solvers, read_solvers
 
 SHIFT = 50.0
@@ -23,7 +24,7 @@ def folder(tmp_path: Path) -> Path:
     best = {}
     (tmp_path / "keypoint_size").mkdir()
     for name, shift in (("random_8x8_0", 0.0), ("random_8x8_0_full", SHIFT)):
-        problem = gm.Problem(instance.unary - shift, instance.edges1, instance.edges2, instance.quadratic)
+        problem = replace(instance, unary=instance.unary - shift).problem()
         gm.write_dd(tmp_path / "keypoint_size" / f"{name}.dd", problem)
         best[f"keypoint_size/{name}.dd"] = {"best": gm.solve(problem, effort="thorough").objective - 1}
     (tmp_path / "best_known.json").write_text(json.dumps(best))
@@ -43,7 +44,7 @@ def folder(tmp_path: Path) -> Path:
         ("mine/deeper/a.dd", "mine/deeper"),
     ],
 )
-def test_families_by_path(file: str, family: str) -> None:
+def test_a_path_names_its_family(file: str, family: str) -> None:
     assert family_of(file) == family
 
 
@@ -83,7 +84,7 @@ def test_files_of_several_graphs_are_left_out(folder: Path) -> None:
 
 
 def test_unknown_optima_leave_the_gap_empty(tmp_path: Path) -> None:
-    gm.write_dd(tmp_path / "a.dd", to_problem(random_instance(4, 4, 0)))
+    gm.write_dd(tmp_path / "a.dd", random_instance(4, 4, 0).problem())
     (row,) = by_family(tmp_path, bench_solver(tmp_path), "best").to_dict("records")
     assert np.isnan(row["gap_percent"])
     assert (row["hits"], row["runs"], row["proofs"]) == (0, 1, 1)
@@ -148,11 +149,11 @@ def test_what_is_no_table_is_named(tmp_path: Path, content: bytes) -> None:
 
 
 def test_a_shifted_file_needs_the_plain_one(tmp_path: Path) -> None:
-    gm.write_dd(tmp_path / "x_full.dd", to_problem(random_instance(3, 3, 0)))
+    gm.write_dd(tmp_path / "x_full.dd", random_instance(3, 3, 0).problem())
     (tmp_path / "best_known.json").write_text('{"x_full.dd": {"best": -1}}')
     records = bench_solver(tmp_path)
     with pytest.raises(FileNotFoundError, match=r"x_full\.dd is derived from .*x\.dd, which is missing"):
         by_family(tmp_path, records, "best")
-    gm.write_dd(tmp_path / "x.dd", to_problem(random_instance(2, 2, 0)))
+    gm.write_dd(tmp_path / "x.dd", random_instance(2, 2, 0).problem())
     with pytest.raises(ValueError, match="allow different matches"):
         by_family(tmp_path, records, "best")

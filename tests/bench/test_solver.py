@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_records_and_report(folder: Path) -> None:
+def test_records_have_gaps_to_the_best_known_values(folder: Path) -> None:
     records = bench_solver(folder)
     assert [record["file"] for record in records] == ["one/a.dd", "one/b.dd.xz", "several/d.dd", "two/c.dd"]
     assert records[2].pop("graphs") == 3
@@ -53,7 +53,7 @@ def test_best_known_values_of_a_family_lie_above_it(folder: Path) -> None:
     ]
 
 
-def test_solve_file(folder: Path) -> None:
+def test_a_file_of_two_graphs_is_solved_as_its_problem(folder: Path) -> None:
     record = json.loads(json.dumps(solve_file(folder / "one" / "a.dd", "dual")))
     problem = gm.read_dd(folder / "one" / "a.dd")
     assert isinstance(problem, gm.Problem)
@@ -61,7 +61,7 @@ def test_solve_file(folder: Path) -> None:
     assert record["method"] == "dual"
 
 
-def test_solve_file_of_several_graphs(folder: Path) -> None:
+def test_a_file_of_several_graphs_is_solved_jointly(folder: Path) -> None:
     path = folder / "several" / "d.dd"
     problems = gm.read_dd(path)
     assert isinstance(problems, dict)

@@ -53,7 +53,9 @@ def test_errors_of_torch_are_one_line(
 
 
 @pytest.mark.parametrize("place", ["bbgm.cli.make_parser", "bbgm.data.status.data_status"])
-def test_interrupted(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+def test_an_interrupt_is_one_line_and_status_130(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
     def interrupt(*_options: object) -> None:
         raise KeyboardInterrupt
 
@@ -62,7 +64,7 @@ def test_interrupted(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
     assert capsys.readouterr().err == "bbgm: interrupted\n"
 
 
-def test_roots_of_an_unknown_user(error_of: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_root_of_an_unknown_user_is_named(error_of: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("BBGM_DATA", "BBGM_CACHE"):
         monkeypatch.setenv(variable, "~nobody_of_that_name/data")
         message = f"{variable} is '~nobody_of_that_name/data': there is no such user"
@@ -85,7 +87,9 @@ def test_a_folder_of_instances_that_is_not_there(monkeypatch: pytest.MonkeyPatch
         instances_root()
 
 
-def test_missing_images(error_of: Callable[..., str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing_images_are_named_and_nothing_is_written(
+    error_of: Callable[..., str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("BBGM_DATA", str(tmp_path / "empty"))
     message = error_of("train", "--budget", "willow")
     assert str(tmp_path / "empty" / "WILLOW-ObjectClass") in message

@@ -31,14 +31,18 @@ def test_train_prints_the_scores_and_reads_a_finished_run(capsys: pytest.Capture
     assert sorted(path.name for path in trained.iterdir()) == sorted(FILES)
 
 
-def test_evaluate(capsys: pytest.CaptureFixture[str], error_of: Callable[..., str], trained: Path) -> None:
+def test_evaluate_prints_the_scores_of_the_run(
+    capsys: pytest.CaptureFixture[str], error_of: Callable[..., str], trained: Path
+) -> None:
     assert main(["evaluate", str(trained), "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["per_class"] == load(trained).metrics["per_class"]
     assert "not a positive number" in error_of("evaluate", str(trained), "--pairs", "0")
 
 
-def test_match(capsys: pytest.CaptureFixture[str], error_of: Callable[..., str], trained: Path, tmp_path: Path) -> None:
+def test_match_lists_and_draws_the_matches(
+    capsys: pytest.CaptureFixture[str], error_of: Callable[..., str], trained: Path, tmp_path: Path
+) -> None:
     split = json.loads((trained / "split.json").read_text())["test"]
     source, target = split["Duck"][:2]
     figure = tmp_path / "match.png"
@@ -59,7 +63,7 @@ def test_a_stored_network_of_another_shape(error_of: Callable[..., str], trained
     assert "model.safetensors does not fit the network of this configuration" in message
 
 
-def test_table(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_table_writes_its_four_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for seed in ("0", "1"):
         assert main(["train", "--method", "bbgm_untrained", "--budget", "smoke", "--seed", seed]) == 0
     capsys.readouterr()
@@ -71,7 +75,7 @@ def test_table(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert all(path.stat().st_size for path in paths)
 
 
-def test_data(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_data_tells_the_status_and_renders_demo_images(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["data", "status"]) == 0
     assert "Willow ObjectClass" in capsys.readouterr().out
     assert main(["data", "demo", "willow", "--folder", str(tmp_path), "--images", "4", "--seed", "1"]) == 0
@@ -125,7 +129,7 @@ def test_a_finished_run_is_read_without_torch(trained: Path) -> None:
     assert done.stderr == "False 0\n"
 
 
-def test_python_m_bbgm() -> None:
+def test_python_m_bbgm_is_the_command() -> None:
     done = run_bbgm("--version")
     assert (done.returncode, done.stdout) == (0, "bbgm 0.1.0\n")
     assert "COMMAND" in run_bbgm("--help").stdout

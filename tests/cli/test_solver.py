@@ -50,7 +50,9 @@ def test_ctrl_c_ends_a_long_solve(tmp_path: Path, method: str) -> None:
         assert (process.returncode, output) == (130, "bbgm: interrupted\n")
 
 
-def test_bench_of_the_spline_convolution(capsys: pytest.CaptureFixture[str], error_of: Callable[..., str]) -> None:
+def test_bench_spline_prints_sizes_and_seconds(
+    capsys: pytest.CaptureFixture[str], error_of: Callable[..., str]
+) -> None:
     assert main(["bench", "spline", "--channels", "8", "--threads", "1"]) == 0
     record = dict(line.split() for line in capsys.readouterr().out.splitlines())
     assert (record["nodes"], record["edges"], record["channels"]) == ("160", "800", "8")
@@ -62,7 +64,9 @@ def test_bench_of_the_spline_convolution(capsys: pytest.CaptureFixture[str], err
     assert "--threads" in error_of("bench", "spline", "--threads", "0")
 
 
-def test_solve_and_bench(capsys: pytest.CaptureFixture[str], error_of: Callable[..., str], tmp_path: Path) -> None:
+def test_solve_and_bench_print_and_write_the_optimum(
+    capsys: pytest.CaptureFixture[str], error_of: Callable[..., str], tmp_path: Path
+) -> None:
     folder = tmp_path / "instances"
     folder.mkdir()
     (folder / "one.dd").write_text(PROBLEM)

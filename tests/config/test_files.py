@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -35,7 +36,7 @@ def test_a_budget_may_set_something_for_one_filter_only(project: Path, tmp_path:
     assert (run.data.hidden_keypoints, run.optimiser.epochs, run.optimiser.batch_size) == (0.3, 0, 5)
     assert run.data.demo_images_per_class == plain.data.demo_images_per_class
     assert run.folder == Path("smoke", "willow", "unfiltered", "bbgm_untrained", "seed0")
-    other = {"protocol": {"filter": "unfiltered"}, "optimiser": {"batch_size": 6}}
+    other: dict[str, Any] = {"protocol": {"filter": "unfiltered"}, "optimiser": {"batch_size": 6}}
     assert load_run("bbgm", "smoke", 0, tmp_path / "config", **other).optimiser.batch_size == 6
     budget.write_text(yaml.safe_dump(content | {"filters": {"all": {}}}))
     expected = r"smoke\.yaml sets filters\.all, which is not one of \['intersection', 'inclusion', 'unfiltered'\]"
@@ -215,7 +216,7 @@ def test_unknown_files_list_the_known_ones() -> None:
         (b"a: \xff\n", r"x\.yaml is not valid YAML: 'utf-8' codec"),
     ],
 )
-def test_broken_yaml(tmp_path: Path, text: bytes, message: str) -> None:
+def test_broken_yaml_is_named_and_an_empty_file_is_an_empty_mapping(tmp_path: Path, text: bytes, message: str) -> None:
     (tmp_path / "x.yaml").write_bytes(text)
     with pytest.raises(ValueError, match=message):
         read_yaml(tmp_path / "x.yaml")

@@ -25,7 +25,7 @@ def test_every_listed_run_is_valid_and_comes_back_from_yaml(budget: str) -> None
 
 def test_the_paper_budget_is_the_paper() -> None:
     """Iterations, schedules and test pairs of the authors' code; restarts of the paper's tables."""
-    runs = {(run.data.dataset, run.protocol.filter, run.method): run for run in list_runs("paper")}
+    runs = {(run.data.dataset, str(run.protocol.filter), run.method): run for run in list_runs("paper")}
     halving, constant = (2, 4, 6, 8), ()
     for key, epochs, iterations, milestones, pairs in (
         (("voc", "intersection", "bbgm"), 10, 2000, halving, 1000),
@@ -104,7 +104,7 @@ def test_a_variant_differs_from_bbgm_in_what_it_is_named_for(method: str, expect
     assert _differences(one, other) == expected
 
 
-def test_frozen() -> None:
+def test_a_configuration_cannot_be_changed() -> None:
     config = load_run("bbgm", "smoke", 0)
     with pytest.raises(ValidationError, match="frozen"):
         config.seed = 1  # type: ignore[misc]
@@ -159,7 +159,7 @@ def test_frozen() -> None:
         ({"data": {"dataset": "voc", "exclude_willow": "all"}}, r"data\.exclude_willow: .*'none', 'images_of_2007' or"),
     ],
 )
-def test_errors_name_the_key_the_value_and_what_is_allowed(change: dict[str, object], message: str) -> None:
+def test_errors_name_the_key_the_value_and_what_is_allowed(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=r"smoke\.yaml with bbgm\.yaml is not valid:\n  " + message):
         load_run("bbgm", "smoke", 0, **change)
 

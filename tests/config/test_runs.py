@@ -36,7 +36,7 @@ def of_smoke(value: Any) -> dict[str, Any]:
         (None, []),
     ],
 )
-def test_numbers_of_runs(seeds: Any, expected: list[str]) -> None:
+def test_seeds_may_be_a_number_or_given_by_experiment(seeds: Any, expected: list[str]) -> None:
     assert listed(seeds) == expected
 
 
@@ -53,13 +53,13 @@ def test_numbers_of_runs(seeds: Any, expected: list[str]) -> None:
         ([1], "seeds is [1], expected a mapping"),
     ],
 )
-def test_faults_of_seeds(seeds: Any, message: str) -> None:
+def test_faulty_seeds_are_named(seeds: Any, message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(f"config.yaml: {message}" if "is not" not in message else message)):
         listed(seeds)
 
 
 @pytest.mark.parametrize("methods", ["bbgm", [3], [{"bbgm": 1}], {"bbgm": 1}])
-def test_faults_of_experiments(methods: Any) -> None:
+def test_faulty_lists_of_experiments_are_named(methods: Any) -> None:
     with pytest.raises(ValueError, match=re.escape(f"intersection is {methods!r}, expected a list of names")):
         listed(of_smoke(1), {"willow": {"intersection": methods}})
 

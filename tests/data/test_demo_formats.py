@@ -91,7 +91,7 @@ def test_spair_is_read_like_the_real_one(root: Path, scenes: list[Scene], monkey
         names = list(source.keypoints)
         for one, xy in zip((source, target), record.xy, strict=True):
             for name, at in zip(record.names, xy, strict=True):
-                np.testing.assert_allclose(one.keypoints[names[int(name)]], at, atol=0.51)
+                np.testing.assert_allclose(np.array(one.keypoints[names[int(name)]]), at, atol=0.51)
     found = dataset(root, "spair", monkeypatch)
     assert sorted(found.classes) == sorted(demo_classes("spair"))
     for cls in found.classes:

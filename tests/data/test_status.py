@@ -70,7 +70,7 @@ def test_the_manifest_is_that_of_the_real_data(willow_folder: Path) -> None:
     assert counts == {"Car": 40, "Duck": 50, "Face": 109, "Motorbike": 40, "Winebottle": 66}
 
 
-def test_whole(willow: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_whole_tree_passes_the_check(willow: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["data", "status", "willow", "--check"]) == 0
     output = capsys.readouterr()
     assert f"expected  {willow}\n  status    found\n" in output.out
@@ -89,7 +89,7 @@ def test_whole(willow: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ],
     ids=["pair", "half a pair", "added", "longer", "altered"],
 )
-def test_broken(
+def test_a_broken_tree_is_named(
     willow: Path, capsys: pytest.CaptureFixture[str], change: Change, message: str, only_check: bool
 ) -> None:
     change(willow)
@@ -107,7 +107,7 @@ def test_broken(
         assert output.err.count("\n") == 1
 
 
-def test_willow_downloaded(
+def test_a_downloaded_willow_with_other_files_is_reported(
     willow: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """From an archive with one file altered and further ones, as its publisher may have packed them."""
@@ -129,7 +129,9 @@ def test_willow_downloaded(
     assert main(["data", "status", "willow"]) == 0
 
 
-def test_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_data_are_an_error_only_where_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Nothing is needed for the demo, so that is an error only where it was asked for by name."""
     monkeypatch.setenv("BBGM_DATA", str(tmp_path))
     monkeypatch.setenv("BBGM_WEIGHTS", str(tmp_path))
@@ -202,7 +204,7 @@ def test_what_was_put_there_by_hand_is_counted(thing: Path) -> None:
     assert "4 of at least 5 files */*.png" in data_status(["thing"]).problems[0]
 
 
-def test_links_to_another_disk(thing: Path) -> None:
+def test_links_are_followed_and_dangling_ones_count_as_missing(thing: Path) -> None:
     """Links to folders elsewhere are followed; a broken link is a missing file."""
     (thing / "Car").rename(thing.parent / "elsewhere")
     (thing / "Car").symlink_to(thing.parent / "elsewhere")
@@ -219,7 +221,9 @@ def test_weights_are_compared_with_their_checksum(tmp_path: Path, monkeypatch: p
     assert "its checksum is not sha256:397923af..." in data_status(["vgg16"], check=True).problems[0]
 
 
-def test_the_split_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_registered_checksum_is_that_of_the_real_split_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """The size and the checksum in the registry are those of the real file."""
     item = find("voc-split")
     real = next(item.folder().glob(f"*/{item.archive}"), None)
@@ -233,7 +237,7 @@ def test_the_split_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     assert place.stat().st_size == item.size
 
 
-def test_manifests(tmp_path: Path) -> None:
+def test_manifests_come_back_and_broken_ones_are_named(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"abc")
     manifest = {'b,"c"': file_state(tmp_path / "a"), "a": file_state(tmp_path / "a")}
     write_manifest(tmp_path / "m.csv", manifest)

@@ -137,7 +137,7 @@ def test_cells_of_zeros_give_zero_features_and_finite_gradients():
     assert values.grad.isfinite().all()
 
 
-def test_gradient_of_keypoint_features():
+def test_gradient_of_keypoint_features_is_numerical():
     values = torch.rand(2, 3, 4, 4, dtype=torch.float64, requires_grad=True)
     xy = torch.tensor([[1.0, 250.0], [100.0, 90.0], [101.0, 95.0]], dtype=torch.float64)
     assert torch.autograd.gradcheck(lambda m: keypoint_features([m], torch.tensor([0, 1, 1]), xy), values)

@@ -10,7 +10,7 @@ from PIL import Image
 
 from bbgm.config import BackboneConfig
 from bbgm.data.images.keypoints import KeypointImage
-from bbgm.features.backbone import make_backbone
+from bbgm.features.backbone import Backbone, make_backbone
 from bbgm.features.cache import FeatureCache, compute_features
 
 
@@ -31,7 +31,7 @@ def files(root):
     return sorted(root.rglob("*.safetensors"))
 
 
-class Refusing(torch.nn.Module):
+class Refusing(Backbone):
     """A backbone that fails when it is asked to compute."""
 
     frozen = True
@@ -97,11 +97,11 @@ def test_broken_file_is_computed_again(tmp_path, image, damage):
     backbone = make_frozen()
     expected = FeatureCache(backbone, "small", tmp_path).features(image)
     (path,) = files(tmp_path)
-    content = bytearray(path.read_bytes())
+    content: bytes = path.read_bytes()
     if damage == "truncate":
         content = content[: len(content) // 2]
     elif damage == "flip":
-        content[-10] ^= 1
+        content = content[:-10] + bytes([content[-10] ^ 1]) + content[-9:]
     elif damage == "empty":
         content = b""
     else:

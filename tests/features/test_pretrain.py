@@ -84,7 +84,7 @@ def test_training_is_reproducible_and_leaves_torchs_generator(tmp_path: Path) ->
     assert (tmp_path / "a.safetensors").read_bytes() == (tmp_path / "b.safetensors").read_bytes()
 
 
-def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_weights_with_their_provenance(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "small.safetensors"
     assert main(["pretrain-backbone", str(file), "--photos", "1", "--steps", "1"]) == 0
     assert capsys.readouterr().out.strip() == str(file)
@@ -118,7 +118,7 @@ def test_what_cannot_be_done_is_told_before_the_work(
     assert [file.name for file in tmp_path.iterdir()] == ["there"]
 
 
-def test_mirrored_labels() -> None:
+def test_a_mirror_swaps_left_and_right() -> None:
     """In a mirror the left wheel is a right one, and a car that faces right faces left."""
     assert plain("L_HeadLight") == plain("R_HeadLight") == "HeadLight"
     assert plain("Label_Top") == "Label_Top"

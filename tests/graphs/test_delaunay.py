@@ -33,11 +33,11 @@ def test_collinear_points_are_all_joined(direction: tuple[float, float]) -> None
     assert edge_set(delaunay_graph(xy)) == complete(6)
 
 
-def test_one_place_for_all_points() -> None:
+def test_points_at_one_place_are_all_joined() -> None:
     assert edge_set(delaunay_graph(np.full((5, 2), 7.0))) == complete(5)
 
 
-def test_square_with_its_centre() -> None:
+def test_a_square_with_its_centre_has_sides_and_spokes() -> None:
     xy = np.array([[0, 0], [100, 0], [100, 100], [0, 100], [50, 50]], dtype=float)
     sides = {(0, 1), (1, 2), (2, 3), (0, 3), (0, 4), (1, 4), (2, 4), (3, 4)}
     assert edge_set(delaunay_graph(xy)) == sides | {(j, i) for i, j in sides}
@@ -53,7 +53,7 @@ def test_a_duplicate_stays_without_edges() -> None:
 
 
 @pytest.mark.parametrize("wrong", [np.zeros((3, 3)), np.zeros(4), np.array([[0.0, np.nan]]), np.array([[np.inf, 0.0]])])
-def test_wrong_coordinates(wrong: np.ndarray) -> None:
+def test_coordinates_that_are_not_finite_points_are_refused(wrong: np.ndarray) -> None:
     with pytest.raises(ValueError, match=r"finite and of shape \(n, 2\)"):
         delaunay_graph(wrong)
 
@@ -67,7 +67,7 @@ def test_pseudo_coordinates_of_keypoints_outside_of_the_frame() -> None:
     np.testing.assert_allclose(pseudo + pseudo_coordinates(Graph(graph.xy, graph.edge_index[::-1])), 1)
 
 
-def test_pseudo_coordinates_by_hand() -> None:
+def test_pseudo_coordinates_are_those_by_hand() -> None:
     graph = delaunay_graph(np.array([[0.0, 256.0], [128.0, 0.0]]))
     np.testing.assert_array_equal(graph.edge_index, [[0, 1], [1, 0]])
     np.testing.assert_allclose(pseudo_coordinates(graph), [[0.25, 1.0], [0.75, 0.0]])
@@ -93,7 +93,7 @@ def test_any_points_give_a_plain_symmetric_graph(points: list[tuple[int, int]]) 
 
 
 @given(st.integers(4, 25), st.integers(0, 10**6))
-def test_random_points(n: int, seed: int) -> None:
+def test_random_points_obey_euler_and_the_empty_circle(n: int, seed: int) -> None:
     """Euler's formula, the empty circle, and the same graph whatever the points' order, shift and scale."""
     generator = np.random.default_rng(seed)
     xy = generator.uniform(0, 256, (n, 2))

@@ -5,23 +5,18 @@ from pathlib import Path
 import bbgm_solver as gm
 import numpy as np
 import pytest
-from PIL import Image
 
-from bbgm.data.images.keypoints import KeypointImage
 from bbgm.data.sampling.pairs import KeypointPair
-from bbgm.matching.synthetic import geometric_instance, random_instance, to_problem
+from bbgm.matching.synthetic import geometric_instance, random_instance
+from tests.support.images import grey_image
 
 
 @pytest.fixture
 def pair(tmp_path: Path) -> KeypointPair:
     """The same seven keypoints twice, the second time moved by 40 px, both in an order of their own."""
-    Image.new("RGB", (40, 40)).save(tmp_path / "a.png")
     generator = np.random.default_rng(0)
     xy = generator.uniform(20, 180, (7, 2))
-    names = tuple(f"k{k}" for k in range(7))
-    source, target = (
-        KeypointImage(f"Cup/{move}", "Cup", tmp_path / "a.png", (40, 40), names, xy + move) for move in (0.0, 40.0)
-    )
+    source, target = (grey_image(tmp_path, f"{move}", xy + move) for move in (0, 40))
     return KeypointPair(source, target, generator.permutation(7), generator.permutation(7))
 
 
@@ -37,25 +32,25 @@ def test_geometric_costs_are_the_formula(pair: KeypointPair) -> None:
         geometric_instance(pair, scale=0)
 
 
-def test_edges_find_what_was_moved(pair: KeypointPair) -> None:
-    assert np.array_equal(gm.solve(to_problem(geometric_instance(pair))).assignment, pair.truth)
+def test_the_solver_finds_the_keypoints_that_were_moved(pair: KeypointPair) -> None:
+    assert np.array_equal(gm.solve(geometric_instance(pair).problem()).assignment, pair.truth)
 
 
 def test_planted_instances_are_easy_and_random_ones_are_not() -> None:
     sizes = [(8, 8), (10, 14), (14, 10), (15, 15)]
     planted = [random_instance(*size, seed, planted=True) for size in sizes for seed in range(5)]
-    results = gm.solve_batch([to_problem(x) for x in planted])
+    results = gm.solve_batch([x.problem() for x in planted])
     truths = [
         np.where(np.arange(x.unary.shape[0]) < x.unary.shape[1], np.arange(x.unary.shape[0]), -1) for x in planted
     ]
     assert np.mean([r.optimal for r in results]) >= 0.9
     assert np.mean([np.mean(r.assignment == truth) for r, truth in zip(results, truths, strict=True)]) > 0.9
 
-    noise = [to_problem(random_instance(10, 10, seed)) for seed in range(10)]
+    noise = [random_instance(10, 10, seed).problem() for seed in range(10)]
     assert sum(result.optimal for result in gm.solve_batch(noise, "dual")) <= 2
 
 
-def test_costs_of_random_instances() -> None:
+def test_random_costs_have_the_stated_deviations_and_edges_both_directions() -> None:
     instance = random_instance(23, 23, 0)
     assert instance.unary.std() == pytest.approx(1.0, abs=0.1)
     assert instance.quadratic.std() == pytest.approx(0.5, abs=0.02)
@@ -63,15 +58,15 @@ def test_costs_of_random_instances() -> None:
     assert all((k, i) in edges for i, k in edges), "an edge without its opposite"
 
 
-def test_the_seed_says_all() -> None:
+def test_the_same_seed_gives_the_same_instance() -> None:
     first, second, other = (random_instance(6, 7, seed, planted=True) for seed in (3, 3, 4))
     assert np.array_equal(first.quadratic, second.quadratic)
     assert not np.array_equal(first.unary, other.unary)
 
 
 @pytest.mark.parametrize("planted", [False, True])
-def test_small_sizes(planted: bool) -> None:
+def test_graphs_of_no_or_few_nodes_are_solved(planted: bool) -> None:
     for size in ((0, 0), (0, 3), (1, 2), (2, 2)):
-        assert gm.solve(to_problem(random_instance(*size, 0, planted=planted))).optimal
+        assert gm.solve(random_instance(*size, 0, planted=planted).problem()).optimal
     with pytest.raises(ValueError, match="must not be negative"):
         random_instance(-1, 2, 0)

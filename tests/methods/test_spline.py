@@ -17,7 +17,7 @@ AGGREGATIONS = ["max", "mean", "sum"]
 def reference(layer, x, edge_index, pseudo):
     """The layer by the letter of its equation, one edge after another, with ordinary autograd."""
     size = layer.kernel_size
-    incoming = [[] for _ in range(len(x))]
+    incoming: list[list[torch.Tensor]] = [[] for _ in range(len(x))]
     for (source, target), u in zip(edge_index.T.tolist(), pseudo.tolist(), strict=True):
         message = torch.zeros(layer.weight.shape[2], dtype=x.dtype)
         for a in range(size):
@@ -75,7 +75,7 @@ def test_layer_and_gradients_equal_the_definition(nodes, edges, aggregation, ker
 
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
-def test_numerical_gradient(aggregation):
+def test_gradient_is_numerical(aggregation):
     layer = make_layer(3, 2, aggr=aggregation, kernel_size=3)
     graph = delaunay_graph(np.random.default_rng(1).uniform(0, 256, (6, 2)))
     edge_index = torch.from_numpy(graph.edge_index)
@@ -133,6 +133,8 @@ def test_equal_inputs_give_equal_bits_for_any_number_of_threads():
         layer(
             point, torch.from_numpy(graph.edge_index), torch.from_numpy(pseudo_coordinates(graph))
         ).square().sum().backward()
+        assert point.grad is not None
+        assert layer.weight.grad is not None
         results.append((point.grad, layer.weight.grad.clone()))
     torch.set_num_threads(before)
     assert all(torch.equal(a, b) for other in results[1:] for a, b in zip(results[0], other, strict=True))
@@ -158,7 +160,7 @@ def test_unsupported_settings_are_named(settings):
         SplineConv(2, 2, **settings)
 
 
-def test_paper_size():
+def test_at_the_papers_size_it_has_27_million_parameters():
     layer = SplineConv(1024, 1024)
     assert sum(parameter.numel() for parameter in layer.parameters()) == 27_264_000
     assert layer.weight.abs().max() <= (25 * 1024) ** -0.5

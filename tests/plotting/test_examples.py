@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.lines import Line2D
-from PIL import Image
 
 from bbgm import plotting
 from bbgm.data import Dataset
@@ -15,6 +14,7 @@ from bbgm.data.images.keypoints import KeypointImage
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.plotting.filtering import MARKS
 from bbgm.scoring.predictions import Prediction
+from tests.support.images import grey_image
 
 NAMES = ("a", "b", "c", "d", "e")
 
@@ -22,12 +22,8 @@ NAMES = ("a", "b", "c", "d", "e")
 @pytest.fixture
 def images(tmp_path: Path) -> tuple[KeypointImage, KeypointImage]:
     """The source has a, b, c, d and the target b, c, d, e."""
-    Image.new("RGB", (60, 40), "grey").save(tmp_path / "grey.png")
     xy = np.random.default_rng(0).uniform(20, 236, (2, 4, 2))
-    return (
-        KeypointImage("Cup/1", "Cup", tmp_path / "grey.png", (60, 40), NAMES[:4], xy[0]),
-        KeypointImage("Cup/2", "Cup", tmp_path / "grey.png", (60, 40), NAMES[1:], xy[1]),
-    )
+    return grey_image(tmp_path, "1", xy[0], NAMES[:4]), grey_image(tmp_path, "2", xy[1], NAMES[1:])
 
 
 def prediction(assignment: list[int], cls: str = "Cup") -> Prediction:
@@ -82,7 +78,7 @@ def test_the_gallery_draws_the_predictions_of_a_run(images: tuple[KeypointImage,
 def test_eight_methods_have_eight_looks_and_a_legend_that_hides_none() -> None:
     run = pd.DataFrame({"epoch": 1, "iteration": np.arange(1, 9), "loss": 1.0, "accuracy": 0.5})
     figure = plotting.plot_learning_curves({f"method {k}": [run] for k in range(8)})
-    looks = {(line.get_color(), str(line._dash_pattern)) for line in figure.axes[0].lines}  # type: ignore[attr-defined]
+    looks = {(line.get_color(), str(line._dash_pattern)) for line in figure.axes[0].lines}
     assert len(looks) == 8
     assert len({dashes for _, dashes in looks}) == 8, "told apart without colours"
     assert figure.axes[1].get_legend() is None

@@ -14,18 +14,17 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
-from PIL import Image
 
 from bbgm import plotting
 from bbgm.config import ProtocolConfig, make_data
 from bbgm.data import Dataset, open_dataset
 from bbgm.data import test_pairs as draw_test_pairs
-from bbgm.data.images.keypoints import KeypointImage
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.plotting.cycle import CORNERS
 from bbgm.scoring.cycles import most_repaired
 from bbgm.scoring.predictions import SetPrediction
 from bbgm.tables import Table
+from tests.support.images import grey_image
 
 N = 6
 
@@ -34,12 +33,9 @@ N = 6
 def pair(tmp_path: Path) -> KeypointPair:
     """Two grey images with six common keypoints, and one more that only the source has."""
     generator = np.random.default_rng(0)
-    images = []
-    for name, count in (("a", N + 1), ("b", N)):
-        path = tmp_path / f"{name}.png"
-        Image.new("RGB", (60, 40), "grey").save(path)
-        xy = generator.uniform(10, 246, (count, 2))
-        images.append(KeypointImage(f"Cup/{name}", "Cup", path, (60, 40), tuple(f"k{i}" for i in range(count)), xy))
+    images = [
+        grey_image(tmp_path, name, generator.uniform(10, 246, (count, 2))) for name, count in (("a", N + 1), ("b", N))
+    ]
     return KeypointPair(images[0], images[1], generator.permutation(N + 1), generator.permutation(N))
 
 
@@ -63,7 +59,9 @@ def table(published: bool = True) -> Table:
             "n": pd.array([1, 1, 20, None], dtype="Int64"),
         }
     )
-    return Table("Willow", "Accuracy (%), budget demo", ("cup", "mean"), frame if published else frame[:2], ())
+    runs = pd.DataFrame({"method": ["BB-GM"], "setting": "Pt=no;Wt=yes", "seed": 0, "cup": 90.0, "mean": 90.0})
+    title = "Accuracy (%), budget demo"
+    return Table("Willow", title, ("cup", "mean"), frame if published else frame[:2], (), runs=runs)
 
 
 def history(length: int, seed: int) -> pd.DataFrame:
@@ -114,11 +112,8 @@ def test_a_gallery_needs_as_many_assignments_as_pairs(pair: KeypointPair) -> Non
 @pytest.fixture
 def triple(tmp_path: Path) -> tuple[Dataset, list[SetPrediction]]:
     """Three images of three keypoints; alone, two matches go wrong, jointly none."""
-    images = []
-    for name in "abc":
-        Image.new("RGB", (60, 40), "grey").save(tmp_path / f"{name}.png")
-        xy = np.random.default_rng(ord(name)).uniform(10, 246, (3, 2))
-        images.append(KeypointImage(f"Cup/{name}", "Cup", tmp_path / f"{name}.png", (60, 40), ("x", "y", "z"), xy))
+    places = {name: np.random.default_rng(ord(name)).uniform(10, 246, (3, 2)) for name in "abc"}
+    images = [grey_image(tmp_path, name, xy, ("x", "y", "z")) for name, xy in places.items()]
     three, found = np.arange(3), {(0, 1): [0, 1, 2], (0, 3): [0, 1, -1], (1, 3): [1, 0, -1]}
     predictions = [
         SetPrediction("Cup", f"Cup/{'ab?c'[p]}", f"Cup/{'ab?c'[q]}", "", three, three, np.array(match), three, 4, p, q,
@@ -137,7 +132,7 @@ def test_broken_cycles_are_red_and_dashed_and_mended_jointly(triple: tuple[Datas
     assert alone.get_title() == "each pair alone: 7 matches, 5 right,\n6 in a broken cycle"
     assert joint.get_title() == "jointly: 6 matches, 6 right,\nnone in a broken cycle"
     data, predictions = triple
-    ends = {tuple(np.round(end, 6)) for line in match_lines(joint) for end in line.get_xydata()}
+    ends = {tuple(np.round(end, 6)) for line in match_lines(joint) for end in np.asarray(line.get_xydata())}
     images = [image.xy[:2] + corner for image, corner in zip(data.test["Cup"], CORNERS, strict=True)]
     assert ends == {tuple(np.round(point, 6)) for xy in images for point in xy}
     assert most_repaired(predictions) == tuple(predictions)
@@ -181,12 +176,12 @@ def test_other_suffixes_are_refused_and_leave_nothing(pair: KeypointPair, tmp_pa
 def test_showing_a_figure_in_a_notebook_does_not_change_its_file(pair: KeypointPair, tmp_path: Path) -> None:
     figure = plotting.plot_matchings([pair], [pair.truth])
     saved = plotting.save_figure(figure, tmp_path / "first")[1].read_bytes()
-    shown = figure._repr_png_()  # type: ignore[attr-defined]
+    shown = figure._repr_png_()
     assert shown.startswith(b"\x89PNG")
     assert plotting.save_figure(figure, tmp_path / "second")[1].read_bytes() == saved
 
     other = plotting.plot_matchings([pair], [pair.truth])
-    assert other._repr_png_() == shown  # type: ignore[attr-defined]
+    assert other._repr_png_() == shown
     assert plotting.save_figure(other, tmp_path / "third")[1].read_bytes() == saved
 
 
@@ -264,12 +259,37 @@ def test_comparison_marks_obtained_and_published(tmp_path: Path) -> None:
     assert "budget demo" in ax.get_title()
     assert [label.get_text() for label in ax.get_yticklabels()] == ["cup", "mean"]
     marks = {line.get_markerfacecolor(): line for line in ax.lines if line.get_marker() == "o"}
-    np.testing.assert_array_equal(np.asarray(marks["white"].get_xdata(), float), [np.nan, 97])
-    np.testing.assert_array_equal(np.asarray(marks["C0"].get_xdata(), float), [90, 90])
+    np.testing.assert_array_equal(np.asarray(marks.pop("white").get_xdata(), float), [np.nan, 97])
+    (ours,) = marks.values()
+    np.testing.assert_array_equal(np.asarray(ours.get_xdata(), float), [90, 90])
     plotting.save_figure(figure, tmp_path / "table")
     alone = plotting.plot_table_comparison(table(published=False))
     assert [text.get_text() for text in alone.legends[0].get_texts()] == ["BB-GM, n = 1"]
     plotting.save_figure(alone, tmp_path / "obtained")
+
+
+def test_comparison_shows_each_run_their_mean_and_deviation(tmp_path: Path) -> None:
+    """Three runs of one row and one of another, each in its lane of each column."""
+    scores = {"cup": [80.0, 90.0, 94.0, 60.0], "mean": [70.0, 71.0, 72.0, 50.0]}
+    runs = pd.DataFrame({"method": [*["BB-GM"] * 3, "Mine"], "setting": "Pt=no;Wt=yes", "seed": [0, 1, 2, 0], **scores})
+    own = table().frame.query("row == 'obtained'")
+    frame = pd.concat([own.assign(n=3), own.assign(method="Mine", n=1)], ignore_index=True)
+    three = replace(table(), runs=runs, frame=frame)
+    figures = [plotting.plot_table_comparison(three) for _ in range(2)]
+    ax = figures[0].axes[0]
+    dots = {tuple(np.round(dot, 6)) for lane in ax.collections for dot in np.asarray(lane.get_offsets())}
+    assert dots == {
+        *((80, -0.2), (90, -0.2), (94, -0.2), (60, 0.2)),
+        *((70, 0.8), (71, 0.8), (72, 0.8), (50, 1.2)),
+    }
+    means = {line.get_marker(): np.round(np.asarray(line.get_xydata()), 6).tolist() for line in ax.lines}
+    assert (means["o"], means["s"]) == ([[88, -0.2], [71, 0.8]], [[60, 0.2], [50, 1.2]])
+    bars = [np.asarray(line.get_xdata()) for line in ax.lines if len(np.asarray(line.get_xdata())) == 8]
+    ends = [[bar[0], bar[-1]] for bar in bars if not np.isnan(bar).all()]
+    np.testing.assert_allclose(ends, [[88 - 52**0.5, 88 + 52**0.5], [70, 72]])  # one run alone has no deviation
+    assert "pale: one run" in [text.get_text() for text in figures[0].legends[0].get_texts()]
+    files = [plotting.save_figure(figure, tmp_path / str(k)) for k, figure in enumerate(figures)]
+    assert [path.read_bytes() for path in files[0]] == [path.read_bytes() for path in files[1]]
 
 
 def test_comparison_shows_quoted_rows_as_ticks_and_leaves_counts_out() -> None:
@@ -287,7 +307,7 @@ def test_names_are_no_mathematics(pair: KeypointPair, tmp_path: Path) -> None:
     """What would be wrong as such is drawn as it is."""
     wrong = r"$\frac{$"
     odd = replace(pair, source=replace(pair.source, cls=wrong))
-    named = replace(table(), frame=table().frame.assign(method=wrong))
+    named = replace(table(), frame=table().frame.assign(method=wrong), runs=table().runs.assign(method=wrong))
     figures = [
         plotting.plot_matchings([odd], [odd.truth]),
         plotting.plot_learning_curves({wrong: [history(3, 0)]}, window=1),
@@ -316,7 +336,7 @@ def test_importing_loads_no_matplotlib_and_drawing_no_pyplot(project: Path) -> N
     assert done.returncode == 0, done.stderr
 
 
-def test_real_willow_images(willow_folder: Path, tmp_path: Path) -> None:
+def test_pairs_of_real_images_are_drawn(willow_folder: Path, tmp_path: Path) -> None:
     protocol = ProtocolConfig(test_pairs_per_class=2)
     dataset = open_dataset(make_data(source="original", classes=("Duck",)), protocol)
     pairs = draw_test_pairs(dataset, protocol, "Duck")

@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex
-from PIL import Image
+from matplotlib.lines import Line2D
 
 from bbgm import plotting
-from bbgm.data.images.keypoints import KeypointImage
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.matching.synthetic import geometric_instance
 from bbgm.published import SOLVER_COLUMNS
+from tests.support.images import grey_image
 
 TRACE = np.array([[0.0, -12.0, 0.0], [1.0, -11.0, -9.0], [2.0, -10.5, -10.0]])
 
@@ -21,13 +21,8 @@ TRACE = np.array([[0.0, -12.0, 0.0], [1.0, -11.0, -9.0], [2.0, -10.5, -10.0]])
 @pytest.fixture
 def pair(tmp_path: Path) -> KeypointPair:
     generator = np.random.default_rng(0)
-    Image.new("RGB", (60, 40), "grey").save(tmp_path / "a.png")
-    names = tuple(f"k{k}" for k in range(6))
-    images = [
-        KeypointImage(f"Cup/{k}", "Cup", tmp_path / "a.png", (60, 40), names, generator.uniform(10, 246, (6, 2)))
-        for k in range(2)
-    ]
-    return KeypointPair(*images, generator.permutation(6), generator.permutation(6))
+    source, target = (grey_image(tmp_path, name, generator.uniform(10, 246, (6, 2))) for name in "ab")
+    return KeypointPair(source, target, generator.permutation(6), generator.permutation(6))
 
 
 @pytest.fixture
@@ -41,6 +36,10 @@ def figures() -> pd.DataFrame:
     return pd.DataFrame(rows).reindex(columns=list(SOLVER_COLUMNS)).astype(SOLVER_COLUMNS)
 
 
+def heights(line: Line2D) -> np.ndarray:
+    return np.asarray(line.get_ydata(), dtype=float)
+
+
 def test_costs_colour_the_target_and_rim_the_truth(pair: KeypointPair) -> None:
     instance = geometric_instance(pair)
     figure = plotting.plot_costs(pair, instance, 2, 3)
@@ -48,12 +47,13 @@ def test_costs_colour_the_target_and_rim_the_truth(pair: KeypointPair) -> None:
     dots = vertex.collections[-1]
     np.testing.assert_array_equal(dots.get_array(), instance.unary[2])
     ring = vertex.collections[-2]
-    assert to_hex(ring.get_facecolor()[0]).upper() == plotting.RIGHT
-    np.testing.assert_allclose(ring.get_offsets(), dots.get_offsets()[[pair.truth[2]]])
+    assert to_hex(np.asarray(ring.get_facecolor())[0]).upper() == plotting.RIGHT
+    np.testing.assert_allclose(np.asarray(ring.get_offsets()), np.asarray(dots.get_offsets())[[pair.truth[2]]])
     lines = edge.collections[-1]
     assert isinstance(lines, LineCollection)
-    np.testing.assert_array_equal(np.sort(lines.get_array()), np.sort(instance.quadratic[3]))
-    assert lines.get_array()[-1] == instance.quadratic[3].min(), "the cheapest is not on top"
+    values = np.asarray(lines.get_array())
+    np.testing.assert_array_equal(np.sort(values), np.sort(instance.quadratic[3]))
+    assert values[-1] == instance.quadratic[3].min(), "the cheapest is not on top"
 
 
 def test_costs_of_another_pair_are_refused(pair: KeypointPair) -> None:
@@ -67,9 +67,9 @@ def test_bounds_are_in_per_cent_of_the_optimum() -> None:
         {"easy": {"dual": TRACE}, "hard": {"dual": TRACE[:2]}}, [-10.0, -20.0], {"dual": "it"}
     )
     easy, hard = figure.axes
-    np.testing.assert_allclose(easy.lines[0].get_ydata(), [100, 10, 0])
-    np.testing.assert_allclose(easy.lines[1].get_ydata(), [-20, -10, -5])
-    np.testing.assert_allclose(hard.lines[0].get_ydata(), [100, 55])
+    np.testing.assert_allclose(heights(easy.lines[0]), [100, 10, 0])
+    np.testing.assert_allclose(heights(easy.lines[1]), [-20, -10, -5])
+    np.testing.assert_allclose(heights(hard.lines[0]), [100, 55])
     assert easy.get_title() == "dual"
     assert hard.get_xlabel() == "it"
     assert sorted(text.get_text() for text in easy.texts) == ["-5.0 %", "0 %"]
@@ -99,7 +99,7 @@ def test_solver_table_says_what_is_known(figures: pd.DataFrame) -> None:
         (2, 0): "0.5 %\n1 of 3\n1.2–4 s",
         (2, 1): "163 %\n112 ms",
     }
-    colours = np.ma.filled(ax.images[0].get_array(), np.nan)
+    colours: np.ndarray = np.ma.filled(np.ma.asarray(ax.images[0].get_array()), np.nan)
     assert np.isnan(colours[1, :2]).all()
     assert colours[1, 2] > colours[0, 2] > colours[0, 0]
 
@@ -109,11 +109,11 @@ def test_time_and_gap_are_drawn_where_both_are_known(figures: pd.DataFrame, tmp_
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["mine", "peer"]
     one, two, hidden = figure.axes
     points = [line for line in one.lines if line.get_marker() != "None"]
-    assert [(line.get_xdata()[0], line.get_ydata()[0]) for line in points] == [
+    assert [(np.asarray(line.get_xdata())[0], heights(line)[0]) for line in points] == [
         (0.25, 0.01),
         (pytest.approx(np.sqrt(1200 * 4000)), 0.5),
     ]
-    assert two.lines[-1].get_ydata()[0] == 163
+    assert heights(two.lines[-1])[0] == 163
     assert not hidden.get_visible()
     first = [path.read_bytes() for path in plotting.save_figure(figure, tmp_path / "a")]
     again = plotting.save_figure(plotting.plot_time_and_gap(figures, ["mine"]), tmp_path / "b")

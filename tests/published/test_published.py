@@ -68,7 +68,7 @@ def test_header_is_the_contract() -> None:
 
 
 @pytest.mark.parametrize("spot", SPOT, ids=lambda spot: "-".join(spot[:4]))
-def test_values_typed_by_hand(spot: tuple[str, str, str, str, float, float | None, int | None]) -> None:
+def test_values_are_those_typed_by_hand(spot: tuple[str, str, str, str, float, float | None, int | None]) -> None:
     *key, value, std, n = spot
     numbers = published.load(key[0]).set_index(["table", "method", "setting", "column"])
     row = numbers.loc[tuple(key)]
@@ -178,7 +178,7 @@ def test_highlighted_ablations_are_those_that_lose_three_points() -> None:
     assert loss.loc["Unary Costs", "diningtable"] == 16.1
 
 
-def test_gains_without_a_filter() -> None:
+def test_gains_without_a_filter_are_those_of_the_text() -> None:
     frame = _table("PascalVOCunfiltered").drop(columns="mean")
     assert (frame.loc["BB-GM-Multi"] - frame.loc["BB-GM"]).mean() == pytest.approx(1.365)
     gain = frame.loc["BB-GM"] - frame.loc["BB-GM-Max"]

@@ -1,8 +1,10 @@
 """One set of packages: requirements.txt, environment.yml, pyproject.toml and the Makefile agree."""
 
 import re
+import subprocess
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -11,6 +13,8 @@ from packaging.utils import canonicalize_name
 
 CONDA_NAMES = {"pytorch": "torch"}
 """conda-forge's name of a package where it differs from the one in requirements.txt."""
+OWN = {"bbgm-solver", "bbgm-demo"}
+"""Distributions of this repository."""
 CONDA_ONLY = {"python", "pip", "setuptools", "cxx-compiler", "doctest"}
 """What requirements.txt cannot name: interpreter, compiler, a C++ header."""
 
@@ -25,7 +29,7 @@ def pinned(lines: list[str]) -> dict[str, str]:
     """Names and versions of ``name==version`` lines (conda: one equals sign)."""
     pins: dict[str, str] = {}
     for line in lines:
-        name, version = re.fullmatch(r"([\w.-]+)={1,2}([\w.]+)", line).groups()  # type: ignore[union-attr]
+        name, version = re.fullmatch(r"([\w.-]+)={1,2}([\w.]+)", line).groups()
         pins[canonicalize_name(CONDA_NAMES.get(name, name))] = version
     return pins
 
@@ -42,8 +46,8 @@ def conda(project: Path) -> dict[str, str]:
     return pinned(plain + pip)
 
 
-def project_table(project: Path) -> dict[str, object]:
-    return tomllib.loads((project / "pyproject.toml").read_text())["project"]  # type: ignore[no-any-return]
+def project_table(project: Path) -> dict[str, Any]:
+    return tomllib.loads((project / "pyproject.toml").read_text())["project"]
 
 
 def test_conda_environment_is_requirements_and_the_references_of_tests(project: Path) -> None:
@@ -53,24 +57,72 @@ def test_conda_environment_is_requirements_and_the_references_of_tests(project: 
     assert everything == requirements(project)
 
 
+def declared(project: Path) -> list[Requirement]:
+    """What the distributions ask for: dependencies, extras and dependency groups."""
+    lines: list[Any] = []
+    for folder in (".", "demo_src"):
+        content = tomllib.loads((project / folder / "pyproject.toml").read_text())
+        lists = content["project"]["optional-dependencies"] | content.get("dependency-groups", {})
+        lines += [*content["project"]["dependencies"], *(line for one in lists.values() for line in one)]
+    found = [Requirement(line) for line in lines if isinstance(line, str)]
+    return [requirement for requirement in found if requirement.name not in OWN]
+
+
 def test_the_renderer_is_optional_and_its_own_distribution(project: Path) -> None:
     """`pip install .` goes without it; the Makefile and environment.yml install it."""
     table = project_table(project)
-    assert table["optional-dependencies"]["demo"] == ["bbgm-demo"]  # type: ignore[index]
-    assert not {"bbgm-demo", "threadpoolctl"} & {Requirement(line).name for line in table["dependencies"]}  # type: ignore[attr-defined]
+    assert table["optional-dependencies"]["demo"] == ["bbgm-demo"]
+    assert not {"bbgm-demo", "threadpoolctl"} & {Requirement(line).name for line in table["dependencies"]}
     for name in ("Makefile", "environment.yml"):
         assert "--editable ./demo_src" in (project / name).read_text(), name
 
 
 def test_pins_satisfy_the_declared_bounds(project: Path) -> None:
     pins = conda(project)
-    for folder in (project, project / "demo_src"):
-        table = project_table(folder)
-        extras = [line for lines in table["optional-dependencies"].values() for line in lines]  # type: ignore[attr-defined]
-        for line in [*table["dependencies"], *extras]:  # type: ignore[misc]
-            requirement = Requirement(line)
-            if requirement.name not in OUR_OWN:
-                assert pins[canonicalize_name(requirement.name)] in requirement.specifier, line
+    for requirement in declared(project):
+        assert pins[canonicalize_name(requirement.name)] in requirement.specifier, requirement
+
+
+def test_what_is_pinned_is_declared(project: Path) -> None:
+    assert set(conda(project)) == {canonicalize_name(requirement.name) for requirement in declared(project)}
+
+
+def test_the_group_dev_has_all_groups(project: Path) -> None:
+    groups = tomllib.loads((project / "pyproject.toml").read_text())["dependency-groups"]
+    included = [line["include-group"] for line in groups["dev"]]
+    assert sorted(included) == sorted(set(groups) - {"dev"})
+
+
+def test_nothing_is_pinned_that_is_not_used(project: Path) -> None:
+    """Each package is imported, or a command of it is called, or it is of use to one of these."""
+    used_by = {
+        "cmake": "scikit-build-core",
+        "ipykernel": "jupyterlab",
+        "ninja": "scikit-build-core",
+        "pytest-xdist": "pytest",
+        "types-pyyaml": "mypy",
+    }
+    names = {
+        "import-linter": "importlinter",
+        "jupyterlab": "jupyter lab",
+        "pillow": "PIL",
+        "pyyaml": "yaml",
+        "scikit-build-core": "scikit_build_core",
+    }
+    listing = subprocess.run(["git", "ls-files"], cwd=project, capture_output=True, text=True, check=False)
+    if listing.returncode:
+        pytest.skip("not a git checkout")
+    files = [file for name in listing.stdout.splitlines() if (file := project / name).is_file()]
+    code = "\n".join(file.read_text(encoding="utf-8") for file in files if file.suffix in (".py", ".ipynb"))
+    callers = [file for file in files if file.suffix == ".smk" or file.name in ("Makefile", ".pre-commit-config.yaml")]
+    callers += [project / "solver_src/pyproject.toml", project / "tests/notebooks/test_outputs.py"]
+    calls = "\n".join(file.read_text(encoding="utf-8") for file in callers)
+    pins = requirements(project)
+    for package in pins:
+        name = names.get(package, package)
+        imported = re.search(rf"\b(?:import|from) {name.replace('-', '_')}\b", code)
+        called = re.search(rf"(?<![\w-]){re.escape(name)}\b|--{name}\b", calls)
+        assert imported or called or used_by.get(package) in pins, f"{package} is pinned, and nothing uses it"
 
 
 @pytest.mark.parametrize(("name", "variable"), REFERENCES.items())

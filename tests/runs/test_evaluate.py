@@ -6,7 +6,6 @@ import pytest
 from bbgm.config import RunConfig, load_run
 from bbgm.data import Dataset, open_dataset, test_pairs
 from bbgm.methods.base import Matcher, make_matcher
-from bbgm.methods.bbgm.network import BBGM
 from bbgm.runs.evaluate import Evaluation, evaluate
 from bbgm.scoring.metrics import score_class
 
@@ -52,7 +51,7 @@ def test_scores_can_be_recomputed_from_the_predictions(evaluation: Evaluation) -
     assert evaluation.mean["f1"] == np.mean([scores["f1"] for scores in evaluation.per_class.values()])
 
 
-def test_evaluation_mode_and_no_gradients(evaluation: Evaluation, matcher: Matcher) -> None:
+def test_evaluation_leaves_evaluation_mode_and_no_gradients(evaluation: Evaluation, matcher: Matcher) -> None:
     assert evaluation.seconds > 0
     assert not matcher.training
     assert all(parameter.grad is None for parameter in matcher.parameters())
@@ -67,7 +66,7 @@ def test_a_class_does_not_depend_on_the_others(config: RunConfig, evaluation: Ev
 
 def test_unary_costs_alone_are_another_method(config: RunConfig, dataset: Dataset, evaluation: Evaluation) -> None:
     network = config.network.model_copy(update={"quadratic": False})
-    unary = evaluate(BBGM(config.model_copy(update={"network": network})), dataset, config.protocol)
+    unary = evaluate(make_matcher(config.model_copy(update={"network": network})), dataset, config.protocol)
     assert unary.mean["accuracy"] != evaluation.mean["accuracy"]
 
 

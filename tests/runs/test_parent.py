@@ -168,7 +168,7 @@ def test_a_parent_in_a_section_and_none_at_all(folder: Path, tmp_path: Path) -> 
     def parent_of(**content: object) -> str | None:
         (tmp_path / "config/experiments/mine.yaml").write_text(yaml.safe_dump({"title": "x", **content}))
         parent = load_run("mine", "smoke", 0, tmp_path / "config").parent
-        return parent and f"{parent.run.method}{parent.run.seed}"
+        return f"{parent.run.method}{parent.run.seed}" if parent else None
 
     assert parent_of(parent={"method": "start"}) == "start0"
     assert parent_of(budgets={"smoke": {"parent": {"method": "start", "seed": 2}}}) == "start2"

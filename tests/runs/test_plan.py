@@ -39,7 +39,7 @@ def hours(plan: Plan, device: str = "gpu") -> dict[str, float | None]:
     return {f"{group.dataset}/{group.filter}/{group.method}": group.hours[device] for group in plan.groups}
 
 
-def test_work_of_the_paper() -> None:
+def test_the_work_of_the_paper_budget_is_the_papers() -> None:
     """Iterations x 8 pairs; 1000 pairs of each of 20 classes, 50 in pre-training, 100 on Willow, all of SPair."""
     plan = make_plan("paper", RUNS, [])
     work = {
@@ -132,7 +132,10 @@ def test_disk_is_counted_from_the_network(method: str, budget: str) -> None:
 
 
 def test_a_run_that_was_made_is_as_large_as_planned(tmp_path: Path) -> None:
-    settings = {"protocol": {"test_pairs_per_class": 2}, "optimiser": {"epochs": 1, "iterations_per_epoch": 1}}
+    settings: dict[str, Any] = {
+        "protocol": {"test_pairs_per_class": 2},
+        "optimiser": {"epochs": 1, "iterations_per_epoch": 1},
+    }
     config = load_run("bbgm", "smoke", 0, **settings)
     record = run(config, tmp_path)
     assert (tmp_path / "model.safetensors").stat().st_size == pytest.approx(4 * count_values(config)[0], rel=0.02)
@@ -191,7 +194,7 @@ def test_missing_data_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert any("use torchvision's with network.weights: imagenet" in line for line in make_plan("willow").missing)
 
 
-def test_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_the_plan(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "--budget", "paper", "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)
     assert plan["total"]["runs"] == len(list_runs("paper")) == sum(group["runs"] for group in plan["groups"])
@@ -203,7 +206,7 @@ def test_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert "'huge' is not one of" in capsys.readouterr().err
 
 
-def test_a_folder_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_of_ones_own_is_planned_or_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its classes are those in its annotations; without them the plan says where they should be."""
     monkeypatch.setenv("BBGM_DATA", str(tmp_path))
     own = {"dataset": "folder", "source": "original", "root": "rabbits"}

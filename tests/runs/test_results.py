@@ -83,7 +83,7 @@ def test_finished_only_with_all_files_and_the_same_configuration(folder: Path, c
         assert finished(config, folder) is None
 
 
-def test_load(folder: Path, config: RunConfig) -> None:
+def test_a_finished_run_is_loaded_as_it_was_written(folder: Path, config: RunConfig) -> None:
     record = load(folder)
     assert record.config == config
     assert record.predictions == record.set_predictions == []
@@ -105,6 +105,8 @@ def test_load_says_what_is_missing(folder: Path, config: RunConfig) -> None:
     assert finished(config, folder) is None
 
 
-def test_run_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, config: RunConfig) -> None:
+def test_the_folder_of_a_run_says_what_it_is(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, config: RunConfig
+) -> None:
     monkeypatch.setenv("BBGM_RESULTS", str(tmp_path))
     assert run_folder(config) == tmp_path / "smoke/willow/intersection/bbgm/seed3"

@@ -25,7 +25,7 @@ def config() -> RunConfig:
 @pytest.fixture(scope="module")
 def evaluation(config: RunConfig) -> SetEvaluation:
     matcher = make_matcher(config).train()
-    result = evaluate_sets(matcher, open_dataset(config.data, config.protocol), config.protocol, config.solver)
+    result = evaluate_sets(matcher, open_dataset(config.data, config.protocol), config.protocol)
     assert not matcher.training
     return result
 
@@ -104,7 +104,7 @@ def test_scores_can_be_recomputed_from_the_predictions(evaluation: SetEvaluation
 def test_sets_of_two_images_are_pairs(config: RunConfig) -> None:
     protocol = config.protocol.model_copy(update={"set_size": 2})
     dataset = open_dataset(config.data, protocol)
-    evaluation = evaluate_sets(make_matcher(config), dataset, protocol, config.solver)
+    evaluation = evaluate_sets(make_matcher(config), dataset, protocol)
     for one in evaluation.predictions:
         np.testing.assert_array_equal(one.assignment, one.joint)
     assert evaluation.summary["inconsistent_triples_percent"] == {"Car": 0, "Duck": 0}
@@ -113,7 +113,8 @@ def test_sets_of_two_images_are_pairs(config: RunConfig) -> None:
 def test_the_papers_rounding_can_be_chosen(config: RunConfig, evaluation: SetEvaluation) -> None:
     solver = config.solver.model_copy(update={"multi": "sync"})
     dataset = open_dataset(config.data, config.protocol)
-    other = evaluate_sets(make_matcher(config), dataset, config.protocol, solver)
+    matcher = make_matcher(config.model_copy(update={"solver": solver}))
+    other = evaluate_sets(matcher, dataset, config.protocol)
     assert other.summary["pairwise"] == evaluation.summary["pairwise"]
     assert other.summary["joint"] != evaluation.summary["joint"]
     for one in by_set(other.predictions).values():
@@ -124,4 +125,4 @@ def test_a_run_without_sets_is_refused(config: RunConfig) -> None:
     protocol = config.protocol.model_copy(update={"test_sets_per_class": 0})
     dataset = open_dataset(config.data, protocol)
     with pytest.raises(ValueError, match="test_sets_per_class is 0"):
-        evaluate_sets(make_matcher(config), dataset, protocol, config.solver)
+        evaluate_sets(make_matcher(config), dataset, protocol)

@@ -3,6 +3,7 @@
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -45,7 +46,7 @@ def _results(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("BBGM_RESULTS", str(tmp_path / "results"))
 
 
-def wanted(method: str, dataset: str, **overrides: object) -> RunConfig:
+def wanted(method: str, dataset: str, **overrides: Any) -> RunConfig:
     """The run that today's code makes of the files that the stored one was made from."""
     return load_run(method, "demo", 0, STORED / "config", dataset=dataset, **overrides)
 

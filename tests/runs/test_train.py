@@ -51,7 +51,7 @@ def results_of(folder: Path) -> dict[str, Any]:
     return {"metrics": {k: v for k, v in metrics.items() if k not in VOLATILE}, "history": history, **whole}
 
 
-def test_files_and_metrics(config: RunConfig, reference: RunRecord) -> None:
+def test_a_run_writes_its_files_and_all_metrics(config: RunConfig, reference: RunRecord) -> None:
     assert sorted(path.name for path in reference.folder.iterdir()) == sorted(FILES)
     metrics = reference.metrics
     assert metrics["config_hash"] == config.hash()
@@ -80,7 +80,7 @@ def test_a_finished_run_is_only_read(config: RunConfig, reference: RunRecord) ->
     assert {path.name: path.stat().st_mtime_ns for path in reference.folder.iterdir()} == before
 
 
-def test_the_same_again(config: RunConfig, reference: RunRecord, tmp_path: Path) -> None:
+def test_the_same_run_gives_the_same_bytes(config: RunConfig, reference: RunRecord, tmp_path: Path) -> None:
     threads = torch.get_num_threads()
     state = torch.get_rng_state()
     run(config, tmp_path)
@@ -159,7 +159,7 @@ def test_a_run_without_a_filter_also_evaluates_sets(tmp_path: Path) -> None:
     assert record.metrics["throughput"]["joint_ms_per_set"] > 0
 
 
-def test_untrained(tmp_path: Path) -> None:
+def test_an_untrained_run_keeps_the_initial_parameters(tmp_path: Path) -> None:
     record = run(load_run("bbgm_untrained", "smoke", 0, protocol=SMALL), tmp_path)
     assert record.history.empty
     assert record.metrics["throughput"]["train_pairs_per_s"] is None
@@ -169,7 +169,7 @@ def test_untrained(tmp_path: Path) -> None:
     assert all(torch.equal(value, expected[name]) for name, value in fresh.state_dict().items())
 
 
-def test_locked_folder(config: RunConfig, tmp_path: Path) -> None:
+def test_a_locked_folder_is_refused(config: RunConfig, tmp_path: Path) -> None:
     with folder_lock(tmp_path), pytest.raises(ValueError, match="in use by another process"):
         run(config, tmp_path)
 
@@ -235,7 +235,9 @@ def _mtime(path: Path) -> int:
 
 
 @pytest.mark.slow
-def test_killed_at_arbitrary_moments(config: RunConfig, reference: RunRecord, tmp_path: Path) -> None:
+def test_a_run_killed_at_any_moment_ends_with_the_same_results(
+    config: RunConfig, reference: RunRecord, tmp_path: Path
+) -> None:
     """SIGKILL at random moments between the first file of a run and the last, again and again, in one folder."""
     first, last = (_mtime(reference.folder / name) for name in ("config.yaml", "metrics.json"))
     command = [sys.executable, "-c", PROGRAM, config.to_yaml(), str(tmp_path)]

@@ -22,7 +22,7 @@ def matchings(**pairs: list[int]) -> dict[tuple[int, int], np.ndarray]:
         (matchings(m01=[0, 1], m12=[1, 0], m02=[0, 1]), {(0, 1): [0, 1], (1, 2): [0, 1], (0, 2): [0, 1]}),
     ],
 )
-def test_matches_of_broken_cycles(
+def test_matches_of_broken_cycles_are_marked(
     found: dict[tuple[int, int], np.ndarray], broken: dict[tuple[int, int], list[int]]
 ) -> None:
     marked = {pair: np.flatnonzero(mask).tolist() for pair, mask in contradicted(found).items() if mask.any()}

@@ -47,7 +47,7 @@ def test_share_of_pairs_that_inclusion_lets_through(images: dict[str, KeypointIm
         percent_included([images["small"]])
 
 
-def test_pairs_that_show_the_difference(images: dict[str, KeypointImage]) -> None:
+def test_the_chosen_pair_shows_what_a_filter_does(images: dict[str, KeypointImage]) -> None:
     three = list(images.values())
     assert differing_pair(three, included=True) == (images["small"], images["large"])
     source, target = differing_pair(three, included=False)

@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bbgm.scoring.metrics import Counts, count, score, score_class
-
-Matching = tuple[np.ndarray, np.ndarray, int]
+from bbgm.scoring.metrics import Matching, count_matchings, score, score_class
 
 
 @st.composite
@@ -29,11 +27,15 @@ def _edges(assignment: np.ndarray) -> set[tuple[int, int]]:
     return {(i, int(j)) for i, j in enumerate(assignment) if j >= 0}
 
 
-@given(matchings())
-def test_counts_are_those_of_sets(matching: Matching) -> None:
-    assignment, truth, n2 = matching
-    found, true = _edges(assignment), _edges(truth)
-    assert count(*matching) == Counts(1, len(truth), n2, len(true), len(found), len(found & true))
+@given(st.lists(matchings(), max_size=6))
+def test_counts_are_those_of_sets(all_pairs: list[Matching]) -> None:
+    expected = []
+    for assignment, truth, n2 in all_pairs:
+        found, true = _edges(assignment), _edges(truth)
+        expected.append([len(true), len(found), len(found & true), len(truth), n2])
+    counts = count_matchings(all_pairs)
+    assert counts.shape == (len(all_pairs), 5)
+    assert counts.tolist() == expected
 
 
 @given(matchings(), st.randoms(use_true_random=False))
@@ -43,7 +45,8 @@ def test_order_of_keypoints_does_not_matter(matching: Matching, random: Random) 
     random.shuffle(source)
     random.shuffle(target)
     renamed = np.array([*target, -1], dtype=np.int32)  # the last entry is that of index -1
-    assert count(renamed[assignment][source], renamed[truth][source], n2) == count(*matching)
+    one, other = count_matchings([(renamed[assignment][source], renamed[truth][source], n2), matching])
+    assert one.tolist() == other.tolist()
 
 
 @given(st.lists(matchings(), max_size=6))
@@ -71,7 +74,7 @@ def test_order_of_pairs_does_not_matter(all_pairs: list[Matching]) -> None:
 def test_swapping_found_and_true_swaps_precision_and_recall() -> None:
     for found, true in product(range(4), repeat=2):
         for right in range(min(found, true) + 1):
-            one = score(Counts(1, 5, 5, true=true, matched=found, correct=right))
-            other = score(Counts(1, 5, 5, true=found, matched=true, correct=right))
+            one = score(np.array([[true, found, right, 5, 5]]))
+            other = score(np.array([[found, true, right, 5, 5]]))
             assert (one["precision"], one["recall"]) == (other["recall"], other["precision"])
             assert one["f1"] == other["f1"]

@@ -2,14 +2,24 @@
 
 import numpy as np
 import pytest
+import torch
 
-from bbgm.scoring.metrics import check_matching, count, mean_over_classes, score_class
+from bbgm.scoring.metrics import (
+    CORRECT,
+    MATCHED,
+    TRUE,
+    batch_accuracy,
+    check_matching,
+    count_matchings,
+    mean_over_classes,
+    score_class,
+)
 
 SMALL = (np.array([0, 1]), np.array([0, 1]), 2)  # both right
 LARGE = (np.array([1, 0, 2, -1, 5, 3]), np.array([0, 1, 2, 3, -1, -1]), 6)  # 1 of 4 right, 5 matched
 
 
-def test_pooled_within_the_class() -> None:
+def test_counts_are_pooled_within_the_class() -> None:
     scores = score_class([SMALL, LARGE])
     assert scores["accuracy"] == 3 / 6
     assert scores["precision"] == pytest.approx(3 / 7, abs=1e-6)
@@ -50,17 +60,25 @@ def test_mean_is_unweighted_over_classes() -> None:
     ("assignment", "message"),
     [([0, 2], "assignment.* not a matching"), ([-2, 0], "not a matching"), ([0], "shape")],
 )
-def test_what_is_no_mapping_is_an_error(assignment: list[int], message: str) -> None:
+def test_an_assignment_that_is_no_mapping_is_an_error(assignment: list[int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        count(np.array(assignment), np.array([0, 1]), 2)
+        count_matchings([SMALL, (np.array(assignment), np.array([0, 1]), 2)])
 
 
-def test_a_target_that_is_used_twice() -> None:
+def test_a_target_used_twice_is_counted_but_is_no_matching() -> None:
     twice, truth = np.array([0, 0, -1]), np.array([0, 1, -1])
-    counts = count(twice, truth, 2)  # as row-wise decisions give
-    assert (counts.matched, counts.correct, counts.true) == (2, 1, 2)
+    (counts,) = count_matchings([(twice, truth, 2)])  # as row-wise decisions give
+    assert counts[[MATCHED, CORRECT, TRUE]].tolist() == [2, 1, 2]
     with pytest.raises(ValueError, match=r"assignment .* not a matching"):
         check_matching(twice, 2)
     check_matching(twice, 2, one_to_one=False)
     with pytest.raises(ValueError, match=r"truth .* not a matching"):
-        count(truth, twice, 2)
+        count_matchings([(truth, twice, 2)])
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.float32])
+def test_batch_accuracy_is_the_share_of_true_matches_found(dtype: torch.dtype) -> None:
+    match = [torch.eye(3, dtype=dtype), torch.zeros(2, 2, dtype=dtype)]
+    truth = [torch.eye(3).bool(), torch.tensor([[True, False], [False, False]])]
+    assert batch_accuracy(match, truth) == 3 / 4
+    assert batch_accuracy(match, [torch.zeros(3, 3), torch.zeros(2, 2)]) == 1

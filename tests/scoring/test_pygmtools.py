@@ -9,7 +9,7 @@ import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import bbgm_solver as gm
 import numpy as np
@@ -21,7 +21,9 @@ from bbgm.data import test_pairs as draw_test_pairs
 from bbgm.data.images.hidden import hide_keypoints
 from bbgm.data.images.split import split_images
 from bbgm.data.readers.willow import ERRATA, KEYPOINT_NAMES, read_willow
-from bbgm.scoring.metrics import count, score
+from bbgm.matching.instance import Instance
+from bbgm.scoring.metrics import count_matchings, score
+from tests.support.draws import draw_instance
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -110,7 +112,7 @@ def test_scores_of_the_same_matchings_are_theirs(
             assignment = guess(pair, generator)
             matrix = as_theirs(pair, assignment, points, swapped)
             predictions.append({"ids": (first, second), "cls": cls, "perm_mat": matrix})
-            scores[first, second] = score(count(assignment, pair.truth, len(pair.kept2)))
+            scores[first, second] = score(count_matchings([(assignment, pair.truth, len(pair.kept2))]))
         ours[cls] = {name: np.mean([one[name] for one in scores.values()]) for name in ("precision", "recall", "f1")}
     theirs = benchmark.eval(predictions, CLASSES)
     for cls in CLASSES:
@@ -120,23 +122,7 @@ def test_scores_of_the_same_matchings_are_theirs(
     assert 0.3 < theirs["mean"]["f1"] < 0.8
 
 
-class Costs(NamedTuple):
-    """Arguments of `gm.Problem`."""
-
-    unary: np.ndarray
-    edges1: np.ndarray
-    edges2: np.ndarray
-    quadratic: np.ndarray
-
-
-def random_costs(generator: np.random.Generator) -> Costs:
-    n1, n2 = generator.integers(3, 7, 2)
-    edges1, edges2 = (np.array([(i, k) for i in range(n) for k in range(n) if i != k]) for n in (n1, n2))
-    quadratic = generator.normal(size=(len(edges1), len(edges2)))
-    return Costs(generator.normal(size=(n1, n2)), edges1, edges2, quadratic)
-
-
-def affinity(costs: Costs) -> np.ndarray:
+def affinity(costs: Instance) -> np.ndarray:
     """pygmtools' K, (n1 n2, n1 n2): affinities are our costs with the other sign; X is read column by column."""
     matrix = np.diag(-costs.unary.T.ravel())
     starts, ends = (costs.edges2[None, :, k] * len(costs.unary) + costs.edges1[:, None, k] for k in (0, 1))
@@ -146,8 +132,9 @@ def affinity(costs: Costs) -> np.ndarray:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_its_affinity_is_minus_our_energy_and_its_solvers_find_nothing_better(seed: int) -> None:
-    costs = random_costs(np.random.default_rng(seed))
-    problem, weights, (n1, n2) = gm.Problem(*costs), affinity(costs), costs.unary.shape
+    rng = np.random.default_rng(seed)
+    costs = draw_instance(rng, *rng.integers(3, 7, 2).tolist())
+    problem, weights, (n1, n2) = costs.problem(), affinity(costs), costs.unary.shape
     best = gm.solve(problem, method="exact")
     assert best.optimal
     found = [best.assignment]

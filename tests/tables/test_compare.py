@@ -1,5 +1,6 @@
 """Which differences between rows are called real."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,12 +31,16 @@ def test_interval_over_runs_is_scipys(paired: bool) -> None:
 
 
 def test_interval_over_runs_that_do_not_vary() -> None:
-    low, high = runs_interval(np.full((3, 1), 0.75), np.full((2, 1), 0.5), False)
+    low, high = runs_interval(np.full((4, 1), 0.75), np.full((3, 1), 0.5), False)
     assert (low.item(), high.item()) == (0.25, 0.25)
 
 
-def test_one_run_has_no_interval() -> None:
-    assert np.isnan(runs_interval(np.zeros((1, 2)), np.zeros((3, 2)), False)).all()
+@pytest.mark.parametrize("few", [1, 2])
+def test_few_runs_have_no_interval(few: int) -> None:
+    """Of either row. That of two runs would be 12.7 standard errors wide to each side."""
+    for rows in ((few, 5), (5, few), (few, few)):
+        scores, baseline = (np.zeros((runs, 2)) for runs in rows)
+        assert np.isnan(runs_interval(scores, baseline, paired=rows == (few, few))).all()
 
 
 def test_interval_over_pairs_ignores_resamples_without_a_pair() -> None:
@@ -53,15 +58,18 @@ def test_interval_over_pairs_ignores_resamples_without_a_pair() -> None:
         (2.0, (-1.0, 5.0), (1.0, 3.0), "open: test pairs"),
         (2.0, (-1.0, 5.0), (-1.0, 5.0), "open: test pairs, runs"),
         (2.0, (0.0, 5.0), (1.0, 3.0), "open: test pairs"),
-        (2.0, (1.0, 3.0), (np.nan, np.nan), "better (one run)"),
+        (2.0, (1.0, 3.0), (np.nan, np.nan), "too few runs to tell"),
+        (2.0, (-1.0, 3.0), (np.nan, np.nan), "too few runs to tell"),
         (0.0, (0.0, 0.0), (0.0, 0.0), "equal"),
     ],
 )
-def test_verdict(difference: float, pairs: tuple[float, float], runs: tuple[float, float], expected: str) -> None:
+def test_a_difference_is_real_where_neither_interval_holds_zero(
+    difference: float, pairs: tuple[float, float], runs: tuple[float, float], expected: str
+) -> None:
     assert verdict(difference, pairs, runs) == expected
 
 
-def test_differences_in_a_table(tmp_path: Path, add_run: AddRun) -> None:
+def test_compared_methods_differ_by_their_means(tmp_path: Path, add_run: AddRun) -> None:
     for seed in range(3):
         jitter = 0.01 * seed
         add_run(accuracies(0.9 + jitter, 0.6 + jitter, 0.80), seed)
@@ -85,6 +93,8 @@ def test_differences_in_a_table(tmp_path: Path, add_run: AddRun) -> None:
     assert turned.loc["car", "runs_low"] == pytest.approx(-car["runs_high"])
     listed = list_comparisons(table).loc[("Pt=no;Wt=yes", "Mine", "BB-GM", "mean")]
     assert (listed["difference"], listed["verdict"]) == (-13.0, "worse")
+    assert re.fullmatch(r"-1[3-9]\.\d to -1[0-2]\.\d", listed["pairs"])
+    assert listed["runs"] == "-14.5 to -11.5"  # Welch's, of 0.67 points of deviation in both rows
     assert list_comparisons(table, ["car", "duck"])["difference"].tolist() == [-40.0, 0.0]
     assert list_comparisons(make_table("Willow", "willow", tmp_path, methods=["other"])).empty
     (line,) = describe_comparisons(table)
@@ -99,7 +109,7 @@ def test_differences_in_a_table(tmp_path: Path, add_run: AddRun) -> None:
 
 
 def test_the_same_predictions_under_two_names_are_equal(tmp_path: Path, add_run: AddRun) -> None:
-    for seed in range(2):
+    for seed in range(3):
         for method in ("mine", "copy"):  # names of one length: the same keypoints are right
             add_run(accuracies(0.9, 0.6, 0.8), seed, method=method, title=method)
     frame = compare_methods(make_table("Willow", "willow", tmp_path), "mine", "copy")
@@ -108,7 +118,7 @@ def test_the_same_predictions_under_two_names_are_equal(tmp_path: Path, add_run:
 
 
 @pytest.mark.parametrize(("points", "text"), [(-0.04, "+0.0"), (0.0, "+0.0"), (-0.06, "-0.1"), (1.25, "+1.2")])
-def test_signs(points: float, text: str) -> None:
+def test_points_are_signed_unless_they_round_to_zero(points: float, text: str) -> None:
     assert signed(points) == text
 
 
@@ -119,3 +129,23 @@ def test_rows_that_are_not_compared_are_named(tmp_path: Path, add_run: AddRun) -
     table = make_table("Willow", "willow", tmp_path)
     with pytest.raises(ValueError, match=r"0 comparisons of 'BB-GM' with 'Untrained'.*'Pt=no;Wt=yes / Mine / BB-GM'"):
         compare_methods(table, "BB-GM", "Untrained")
+
+
+def test_a_row_of_few_runs_has_no_verdict_and_is_not_bold(tmp_path: Path, add_run: AddRun) -> None:
+    """However far above the others it is."""
+    for seed in range(3):
+        add_run(accuracies(0.90, 0.60, 0.80), seed)
+        add_run(accuracies(0.50, 0.20, 0.40), seed, method="other", title="Other")
+        if seed < 2:
+            add_run(accuracies(1.0, 1.0, 1.0), seed, method="mine", title="Mine")
+    table = make_table("Willow", "willow", tmp_path)
+    assert set(compare_methods(table, "Mine", "BB-GM")["verdict"]) == {"too few runs to tell"}
+    assert set(compare_methods(table, "BB-GM", "Mine")["verdict"]) == {"too few runs to tell"}
+    assert set(compare_methods(table, "Other", "BB-GM")["verdict"]) == {"worse"}
+    assert {method for method, _, _ in table.best} == {"BB-GM"}
+    listed = list_comparisons(table).loc[("Pt=no;Wt=yes", "Mine", "BB-GM", "mean")]
+    assert (listed["runs"], listed["verdict"]) == ("too few", "too few runs to tell")
+    assert "other runs" not in next(line for line in describe_comparisons(table) if line.startswith("Mine minus BB-GM"))
+    few = make_table("Willow", "willow", tmp_path, seeds=[0, 1])
+    assert not few.best
+    assert not [note for note in few.notes if note.startswith("Bold")]

@@ -21,7 +21,7 @@ def test_training_names_backbone_iterations_and_parent() -> None:
     assert both == f"400 iterations of 8 pairs, vgg16_bn backbone, after {pretraining}"
 
 
-def test_differences_from_the_papers_budget() -> None:
+def test_notes_name_the_settings_that_differ_from_the_papers() -> None:
     assert paper_differences(load_run("bbgm_pt_wt", "paper", 3)) == []
     found = paper_differences(load_run("bbgm", "willow", 0)) or []
     assert "network.freeze_backbone yes (no)" in found

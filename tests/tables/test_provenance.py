@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from bbgm.runs.results import RunRecord
 from bbgm.runs.train import run
 from bbgm.tables.provenance import COLUMNS, describe_provenance, list_provenance
 
-SMALL = {"protocol": {"test_pairs_per_class": 2}, "optimiser": {"epochs": 1, "iterations_per_epoch": 1}}
+SMALL: dict[str, Any] = {"protocol": {"test_pairs_per_class": 2}, "optimiser": {"epochs": 1, "iterations_per_epoch": 1}}
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,7 @@ def records(root: Path) -> dict[str, RunRecord]:
     return {config.folder.relative_to("smoke").as_posix(): run(config, root / config.folder) for config in configs}
 
 
-def test_lines(root: Path, records: dict[str, RunRecord]) -> None:
+def test_a_line_says_how_a_run_was_made(root: Path, records: dict[str, RunRecord]) -> None:
     lines = list_provenance("smoke", "Willow", root)
     assert list(lines.columns) == list(COLUMNS)
     assert lines["run"].tolist() == ["willow/intersection/bbgm/seed0", "willow/intersection/bbgm_untrained/seed2"]
@@ -98,7 +99,9 @@ def test_a_copied_run_is_not_listed_twice(root: Path, records: dict[str, RunReco
         list_provenance("smoke", results_root=tmp_path)
 
 
-def test_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commit_is_the_checkouts_head_marked_when_files_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of a checkout: its head, marked when a tracked file has changed; elsewhere unknown."""
     (tmp_path / "Snakefile").write_text("one")
     monkeypatch.setenv("BBGM_ROOT", str(tmp_path))

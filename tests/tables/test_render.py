@@ -18,7 +18,7 @@ TEN = dict.fromkeys(("aeroplane", "bird", "bus", "dog", "cat", "cow", "boat", "s
 
 @pytest.fixture
 def narrow(tmp_path: Path, add_run: AddRun) -> tables.Table:
-    for seed in (0, 1):
+    for seed in range(3):
         add_run(WILLOW, seed)
         add_run({"Car": 0.5, "Duck": 0.8}, seed, method="odd", title="<b>A_B & 50%</b>")
     return tables.make_table("Willow", "willow", tmp_path)
@@ -56,7 +56,9 @@ def test_latex_is_balanced_and_escaped(narrow: tables.Table, wide: tables.Table)
 
 
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="there is no pdflatex")
-def test_latex_is_typeset(tmp_path: Path, add_run: AddRun, narrow: tables.Table, wide: tables.Table) -> None:
+def test_latex_compiles_and_no_line_leaves_the_text(
+    tmp_path: Path, add_run: AddRun, narrow: tables.Table, wide: tables.Table
+) -> None:
     """Without an error, whatever a title has, and no line leaves the text: tables are scaled, captions are broken."""
     add_run(WILLOW, method="third", title="[é ü] λ=80 Ω \\ | < > % _ # ~ ^ & $ {\n\n} ≥ ± × → −")
     titled = tables.make_table("Willow", "willow", tmp_path)
@@ -119,6 +121,6 @@ def test_html_is_deterministic_and_escaped(narrow: tables.Table) -> None:
         ("e\u0301é", "éé"),
     ],
 )
-def test_latex_of_a_cell(text: str, latex: str) -> None:
+def test_a_cell_is_escaped_without_mathematics_within_mathematics(text: str, latex: str) -> None:
     """Mathematics is never within mathematics."""
     assert tex(text) == latex

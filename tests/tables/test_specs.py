@@ -52,7 +52,8 @@ def test_ablation_calls_the_unchanged_method_as_the_paper_does(tmp_path: Path, a
 
 def test_unfiltered_scores_pairs_and_sets_and_counts_unmatched_keypoints(tmp_path: Path, add_run: AddRun) -> None:
     run = {"budget": "paper", "data": VOC}
-    shares = {0: (0.6, 0.04), 1: (0.5, 0.02)}  # by seed: right matches on cars alone, and what is gained jointly
+    # By seed: right matches on cars alone, and what is gained jointly.
+    shares = {0: (0.6, 0.04), 1: (0.5, 0.02), 2: (0.55, 0.03)}
     for seed, (car, gain) in shares.items():
         sets = {"car": (car, car + gain), "person": (0.7, 0.7 + gain)}
         protocol = {"filter": "unfiltered", "test_sets_per_class": 40}
@@ -72,8 +73,8 @@ def test_unfiltered_scores_pairs_and_sets_and_counts_unmatched_keypoints(tmp_pat
     # Nothing wrong is matched here, so the precision is 1.
     assert value("BB-GM", "car", "test") == pytest.approx(100 * 2 * 0.5 / 1.5, abs=1e-3)
     assert value("BB-GM-Max", "mean", "test") == pytest.approx(50 * (0.6 / 1.3 + 0.4 / 1.2), abs=1e-3)
-    assert value("BB-GM", "car", "all") == pytest.approx(100 * np.mean([1.2 / 1.6, 1.0 / 1.5]), abs=1e-3)
-    multi = 100 * np.mean([2 * 0.74 / 1.74, 2 * 0.72 / 1.72])
+    assert value("BB-GM", "car", "all") == pytest.approx(100 * np.mean([1.2 / 1.6, 1.0 / 1.5, 1.1 / 1.55]), abs=1e-3)
+    multi = 100 * np.mean([2 * 0.74 / 1.74, 2 * 0.72 / 1.72, 2 * 0.73 / 1.73])
     assert value("BB-GM-Multi", "person", "all") == pytest.approx(multi, abs=1e-3)
     assert value("Unmatched (%)", "mean", "test") == value("Unmatched, source (%)", "mean", "test") == 0
     published = {("BB-GM-Max", "test"): 25.6, ("BB-GM", "test"): 51.0, ("BB-GM-Multi", "first"): 54.2,
@@ -93,7 +94,7 @@ def test_unfiltered_scores_pairs_and_sets_and_counts_unmatched_keypoints(tmp_pat
         50 * sum(2 * (a + gain) / (1 + a + gain) - 2 * a / (1 + a) for a in (car, 0.7)) for car, gain in shares.values()
     ]
     assert line["difference"] == pytest.approx(np.mean(each), abs=1e-3)
-    reach = 12.706 * np.std(each, ddof=1) / np.sqrt(2)
+    reach = 4.3027 * np.std(each, ddof=1) / np.sqrt(3)
     assert line["runs_high"] == pytest.approx(np.mean(each) + reach, abs=0.01)
 
 

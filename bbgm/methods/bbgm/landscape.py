@@ -17,7 +17,7 @@ import bbgm_solver as gm
 import numpy as np
 
 from bbgm.matching.blackbox import hamming_gradient, match_graphs
-from bbgm.matching.solvers import Instance, Solution
+from bbgm.matching.instance import Instance, Solution
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +42,7 @@ class Minima:
 
 def minimise(instances: Sequence[Instance]) -> Minima:
     """Solve instances, all in one batch; those that are not proved at once, again with more effort."""
-    problems = [gm.Problem(x.unary, x.edges1, x.edges2, x.quadratic) for x in instances]
+    problems = [x.problem() for x in instances]
     results = gm.solve_batch(problems, METHOD)
     unproved = [k for k, result in enumerate(results) if not result.optimal]
     again = gm.solve_batch([problems[k] for k in unproved], METHOD, effort="thorough")
@@ -219,7 +219,12 @@ def _layer_gradients(
     unary = [torch.tensor(x.unary, dtype=torch.float64, requires_grad=True) for x in instances]
     quadratic = [torch.tensor(x.quadratic, dtype=torch.float64, requires_grad=True) for x in instances]
     match, _ = match_graphs(
-        unary, quadratic, [x.edges1 for x in instances], [x.edges2 for x in instances], lambda_=lambda_, method=METHOD
+        [
+            Instance(unary=u, edges1=x.edges1, edges2=x.edges2, quadratic=q)
+            for x, u, q in zip(instances, unary, quadratic, strict=True)
+        ],
+        lambda_=lambda_,
+        method=METHOD,
     )
     # The sum, not the mean over the batch: each instance is compared with its own f_lambda.
     loss = hamming_loss(match, [torch.from_numpy(np.asarray(truth, dtype=bool)) for truth in truths]) * len(truths)

@@ -1,7 +1,7 @@
 """What training differentiates: the solver (Alg. 1), or a relaxation of it (the ablation "Sinkhorn").
 
-A layer is a function from the costs of a batch, with the margin, to the loss and the share of true matches that were
-found. A further one is a function like these and one line in `bbgm.config.parts.LAYERS`.
+A layer is a function from the instances of a batch, with the margin, to the loss and the share of true matches that
+were found. A further one is a function like these and one line in `bbgm.config.parts.LAYERS`.
 """
 
 from collections.abc import Sequence
@@ -9,21 +9,21 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from bbgm.matching.blackbox import match_graphs
+from bbgm.matching.instance import Instance
 from bbgm.matching.solvers import Solver
-from bbgm.methods.bbgm.network import PairCosts
 from bbgm.methods.bbgm.settings import SolverConfig
 from bbgm.methods.bbgm.sinkhorn import sinkhorn
-from bbgm.methods.losses import batch_accuracy, hamming_loss, permutation_loss
+from bbgm.methods.losses import hamming_loss, permutation_loss
+from bbgm.scoring.metrics import batch_accuracy
 
 
 def blackbox_loss(
-    unary: Sequence[Tensor], costs: Sequence[PairCosts], truth: Sequence[Tensor], settings: SolverConfig, solver: Solver
+    instances: Sequence[Instance[Tensor]], truth: Sequence[Tensor], settings: SolverConfig, solver: Solver
 ) -> tuple[Tensor, float]:
     """The Hamming distance of the solver's matchings; its gradient goes through the solver (Alg. 1).
 
     Args:
-        unary: vertex costs of each pair with the margin, (n1, n2).
-        costs: the pairs' instances without it.
+        instances: of each pair, with the margin in their vertex costs.
         truth: v* of each pair, (n1, n2).
         settings: lambda.
         solver: of the instances.
@@ -31,24 +31,17 @@ def blackbox_loss(
     Returns:
         The loss, a scalar; and the share of the batch's true matches that were found, in [0, 1].
     """
-    match, _ = match_graphs(
-        unary,
-        [cost.quadratic for cost in costs],
-        [cost.graph1.edges for cost in costs],
-        [cost.graph2.edges for cost in costs],
-        lambda_=settings.lambda_,
-        method=solver,
-    )
+    match, _ = match_graphs(instances, lambda_=settings.lambda_, method=solver)
     return hamming_loss(match, truth), batch_accuracy(match, truth)
 
 
 def sinkhorn_loss(
-    unary: Sequence[Tensor], costs: Sequence[PairCosts], truth: Sequence[Tensor], settings: SolverConfig, solver: Solver
+    instances: Sequence[Instance[Tensor]], truth: Sequence[Tensor], settings: SolverConfig, solver: Solver
 ) -> tuple[Tensor, float]:
     """Cross entropy, or Hamming distance, of soft matchings, without the solver. See `blackbox_loss`."""
     options = settings.sinkhorn
     log_match = sinkhorn(
-        unary,
+        [instance.unary for instance in instances],
         temperature=options.temperature,
         iterations=options.iterations,
         epsilon=options.epsilon,

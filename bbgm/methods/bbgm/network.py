@@ -6,8 +6,8 @@ An instance's edges come from the Delaunay triangulation of the kept keypoints, 
 graph does not depend on how a pair shuffles its keypoints, and each is refined once for all the pairs that it is in.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
@@ -15,48 +15,29 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from bbgm.config import AFFINITIES, LAYERS
+from bbgm.config import AFFINITIES, LAYERS, SPLINES
 from bbgm.data.images.keypoints import FRAME
 from bbgm.data.sampling.pairs import KeypointPair
+from bbgm.features.cache import Features
 from bbgm.graphs.delaunay import Graph, pseudo_coordinates
+from bbgm.matching.instance import Instance
 from bbgm.matching.joint_solvers import TimedJointSolver, make_joint_solver
-from bbgm.matching.solvers import Instance, TimedSolver, make_solver
+from bbgm.matching.solvers import TimedSolver, make_solver
 from bbgm.methods.base import PAIRS, VisualMatcher, seeded
-from bbgm.methods.batching import incidence_matrices
+from bbgm.methods.batching import Side, incidence_matrices
 from bbgm.methods.bbgm.affinity import Affinity, global_features
 from bbgm.methods.bbgm.settings import BBGMRun
 from bbgm.methods.losses import add_margin
 from bbgm.methods.spline import SplineConv, SplinePlan
 
 
-@dataclass(frozen=True, eq=False)
-class PairCosts:
-    """The combinatorial instance of a pair, in the order of its kept keypoints; costs are minimised.
-
-    Attributes:
-        unary: c^v, (n1, n2).
-        quadratic: c^e, (E1, E2).
-        graph1, graph2: nodes and directed edges. Without quadratic costs there are no edges.
-    """
-
-    unary: Tensor
-    quadratic: Tensor
-    graph1: Graph
-    graph2: Graph
-
-    def instance(self) -> Instance:
-        """The same for a solver, in float64."""
-        unary, quadratic = (part.detach().cpu().double().numpy() for part in (self.unary, self.quadratic))
-        return Instance(unary, quadratic, self.graph1.edges, self.graph2.edges)
-
-
 class SplineCNN(nn.Module):
     """Geometric refinement: x + weight * SplineConv(ReLU(SplineConv(x))), maxima over the neighbours, C -> C -> C."""
 
-    def __init__(self, channels: int, weight: float) -> None:
+    def __init__(self, channels: int, weight: float, layer: type[SplineConv] = SplineConv) -> None:
         super().__init__()
         self.weight = weight
-        self.first, self.second = SplineConv(channels, channels), SplineConv(channels, channels)
+        self.first, self.second = layer(channels, channels), layer(channels, channels)
 
     def forward(self, x: Tensor, graphs: Sequence[Graph]) -> Tensor:
         """Refine the features (N, C) of the nodes of several graphs, one graph after another."""
@@ -67,6 +48,41 @@ class SplineCNN(nn.Module):
         plan = SplinePlan.make(len(x), ends, coordinates, self.first.kernel_size).to(x)
         hidden = F.relu(self.first.apply_plan(x, plan))
         return x + self.weight * self.second.apply_plan(hidden, plan)
+
+
+@dataclass(frozen=True, eq=False)
+class ForwardPass:
+    """What the network computes of P pairs, padded with zeros to the largest of them.
+
+    Attributes:
+        graphs: of the sources and of the targets, P each, in the order of the pairs' kept keypoints. Without quadratic
+            costs they have no edges.
+        refined: features of the sources' and of the targets' keypoints, (P, n1, C) and (P, n2, C).
+        g: both global vectors of each pair, joined and normalised, (P, 2 Cg).
+        unary: c^v, (P, n1, n2).
+        quadratic: c^e, (P, E1, E2).
+    """
+
+    graphs: tuple[list[Graph], list[Graph]]
+    refined: tuple[Tensor, Tensor]
+    g: Tensor
+    unary: Tensor
+    quadratic: Tensor
+
+    def instances(self) -> list[Instance[Tensor]]:
+        """The combinatorial instance of each pair."""
+        result = []
+        for unary, quadratic, one, two in zip(self.unary, self.quadratic, *self.graphs, strict=True):
+            edges1, edges2 = one.edges, two.edges
+            result.append(
+                Instance(
+                    unary=unary[: len(one.xy), : len(two.xy)],
+                    edges1=edges1,
+                    edges2=edges2,
+                    quadratic=quadratic[: len(edges1), : len(edges2)],
+                )
+            )
+        return result
 
 
 class BBGM(VisualMatcher):
@@ -82,7 +98,8 @@ class BBGM(VisualMatcher):
             super().__init__(network)
             channels, global_channels = self.backbone.node_channels, 2 * self.backbone.global_channels
             affinity: Callable[[int, int], Affinity] = AFFINITIES[network.affinity]
-            self.refinement = SplineCNN(channels, network.refine_weight) if network.refine else None
+            spline: type[SplineConv] = SPLINES[network.spline]
+            self.refinement = SplineCNN(channels, network.refine_weight, spline) if network.refine else None
             self.vertex_affinity = affinity(channels, global_channels)
             self.edge_affinity = affinity(channels, global_channels) if network.quadratic else None
         self.solver = make_solver(config.solver.method, full=config.solver.full)
@@ -92,21 +109,19 @@ class BBGM(VisualMatcher):
         """Time spent in the solver so far, forward and backward, s."""
         return self.solver.seconds
 
-    def costs(self, pairs: Sequence[KeypointPair]) -> list[PairCosts]:
-        """The instances of pairs, without margin; differentiable."""
-        result = []
-        for unary, quadratic, graphs in self._batches(pairs):
-            for u, q, (graph1, graph2) in zip(unary, quadratic, graphs, strict=True):
-                sizes = len(graph1.xy), len(graph2.xy), graph1.edge_index.shape[1], graph2.edge_index.shape[1]
-                result.append(PairCosts(u[: sizes[0], : sizes[1]], q[: sizes[2], : sizes[3]], graph1, graph2))
-        return result
+    def costs(self, pairs: Sequence[KeypointPair]) -> list[Instance[Tensor]]:
+        """The instances of pairs, in the order of their kept keypoints, without margin; differentiable."""
+        return [instance for part in self.forward_passes(*self.sides_of(pairs)) for instance in part.instances()]
 
     def loss(self, pairs: Sequence[KeypointPair]) -> Tensor:
         """Distance of the matchings, with the cost margin, to the true ones, averaged over the batch."""
         costs = self.costs(pairs)
         truth = [torch.from_numpy(pair.truth_matrix).to(costs[0].unary.device) for pair in pairs]
-        unary = [add_margin(cost.unary, true, self._settings.margin) for cost, true in zip(costs, truth, strict=True)]
-        loss, self.batch_accuracy = LAYERS[self._settings.layer](unary, costs, truth, self._settings, self.solver)
+        raised = [
+            replace(cost, unary=add_margin(cost.unary, true, self._settings.margin))
+            for cost, true in zip(costs, truth, strict=True)
+        ]
+        loss, self.batch_accuracy = LAYERS[self._settings.layer](raised, truth, self._settings, self.solver)
         return cast(Tensor, loss)
 
     def predict(self, pairs: Sequence[KeypointPair]) -> list[np.ndarray]:
@@ -122,11 +137,17 @@ class BBGM(VisualMatcher):
         # Effort beyond "fast" goes into the bound, which nobody reads here.
         return make_solver(self._settings.method), make_joint_solver(self._settings.multi, effort="fast")
 
-    def _batches(self, pairs: Sequence[KeypointPair]) -> Iterator[tuple[Tensor, Tensor, list[tuple[Graph, Graph]]]]:
-        """Costs of some hundred pairs at a time, filled up to the largest: (P, n1, n2), (P, E1, E2), and the graphs."""
-        if not pairs:
+    def forward_passes(
+        self, sides: Sequence[tuple[Side, Side]], features: Mapping[str, Features]
+    ) -> Iterator[ForwardPass]:
+        """From visual features to costs, for some hundred pairs at a time.
+
+        Args:
+            sides: of each pair, source and target.
+            features: visual features by the image's id; see `VisualMatcher.sides_of`.
+        """
+        if not sides:
             return
-        sides, features = self.sides_of(pairs)
         refined = self.node_rows(sides, features, self._refine, next(self.vertex_affinity.parameters()))
         for start in range(0, len(sides), PAIRS):
             chunk = sides[start : start + PAIRS]
@@ -149,17 +170,14 @@ class BBGM(VisualMatcher):
                 incidence = (incidence_matrices(part).to(x) for part in (graphs1, graphs2))
                 # Half, because each undirected edge is there in both directions and is paid twice.
                 quadratic = -0.5 * self.edge_affinity(x, y, g, *incidence)
-            yield unary, quadratic, list(zip(graphs1, graphs2, strict=True))
+            yield ForwardPass((graphs1, graphs2), (x, y), g, unary, quadratic)
 
     @torch.no_grad()
     def _instances(self, pairs: Sequence[KeypointPair]) -> Iterator[list[Instance]]:
-        """The instances of some hundred pairs at a time, without gradients."""
-        for unary, quadratic, graphs in self._batches(pairs):
-            u, q = unary.cpu().numpy(), quadratic.cpu().numpy()
-            yield [
-                Instance(u[b, : len(g1.xy), : len(g2.xy)], q[b, : len(g1.edges), : len(g2.edges)], g1.edges, g2.edges)
-                for b, (g1, g2) in enumerate(graphs)
-            ]
+        """The instances of some hundred pairs at a time, without gradients; all their costs go to the CPU together."""
+        for part in self.forward_passes(*self.sides_of(pairs)):
+            on_cpu = replace(part, unary=part.unary.cpu(), quadratic=part.quadratic.cpu())
+            yield [instance.numpy() for instance in on_cpu.instances()]
 
     def _refine(self, x: Tensor, graphs: Sequence[Graph]) -> Tensor:
         return x if self.refinement is None else self.refinement(x, graphs)

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from bbgm.base.registry import name_in
-from bbgm.config import AFFINITIES, JOINT_SOLVERS, LAYERS, SOLVERS, BackboneConfig, Model, RunConfig
+from bbgm.config import AFFINITIES, JOINT_SOLVERS, LAYERS, SOLVERS, SPLINES, BackboneConfig, Model, RunConfig
 from bbgm.config.models import Positive
 
 
@@ -14,6 +14,7 @@ class NetworkConfig(BackboneConfig):
 
     refine: bool = Field(True, description="SplineCNN refinement")
     refine_weight: float = Field(0.1, description="weight of the SplineCNN output added to the visual features")
+    spline: Annotated[str, name_in(SPLINES)] = Field("bbgm", description="whose SplineConv; both give the same results")
     affinity: Annotated[str, name_in(AFFINITIES)] = Field(
         "global", description="a from global features, or one learned vector"
     )

@@ -1,6 +1,6 @@
 """One pair's way through the network, kept step by step: all that lies between two pictures and their costs (Sec. 3.5).
 
-`BBGM.costs` computes the same for many pairs at once and keeps only the end of it.
+The steps are those of `BBGM.costs`, which runs the same code and keeps the costs alone.
 """
 
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ import torch
 from torch import Tensor
 
 from bbgm.base.reproducible import reproducible
-from bbgm.data.images.keypoints import FRAME, KeypointImage
+from bbgm.data.images.keypoints import FRAME
 from bbgm.data.sampling.pairs import KeypointPair
-from bbgm.features.backbone import keypoint_features, normalise
+from bbgm.features.cache import compute_maps, features_in_maps
 from bbgm.graphs.delaunay import Graph, pseudo_coordinates
-from bbgm.methods.batching import Side, incidence_matrices
-from bbgm.methods.bbgm.affinity import global_features
-from bbgm.methods.bbgm.network import BBGM, PairCosts
+from bbgm.matching.instance import Instance
+from bbgm.methods.batching import Side
+from bbgm.methods.bbgm.network import BBGM
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,7 +61,7 @@ class PairSteps:
     g: Tensor
     a_vertex: Tensor
     a_edge: Tensor
-    costs: PairCosts
+    costs: Instance[Tensor]
 
     def shapes(self) -> "pd.DataFrame":
         """One row per step, in the order of computation: the paper's letter and the size (of the source)."""
@@ -89,9 +89,10 @@ class PairSteps:
 
 @torch.no_grad()
 def follow_pair(network: BBGM, pair: KeypointPair) -> PairSteps:
-    """Compute a pair's costs, and keep every step. The numbers are those of ``network.costs([pair])``, up to rounding.
+    """Compute a pair's costs as ``network.costs([pair])`` does, and keep every step.
 
-    One thread computes them, since float sums depend on how many do, and a figure should not.
+    One thread computes them, and nothing is read from the cache of features: float sums depend on the number of
+    threads, and a figure should not.
 
     Raises:
         ValueError: the network is in training mode, where batch norm depends on the other images of a batch; or it is
@@ -101,25 +102,25 @@ def follow_pair(network: BBGM, pair: KeypointPair) -> PairSteps:
         raise ValueError("the network is in training mode: call network.eval() first")
     if network.refinement is None or network.edge_affinity is None:
         raise ValueError("the network has no SplineCNN or no edge costs: follow a pair through the whole BB-GM")
+    sides = Side.make(pair.source, pair.kept1), Side.make(pair.target, pair.kept2)
     with reproducible(threads=1):
-        source, target = _follow(network, pair.source, pair.kept1), _follow(network, pair.target, pair.kept2)
-        g = global_features(source.pooled[None], target.pooled[None])
-        x, y = source.refined[None], target.refined[None]
-        incidence = [incidence_matrices([side.graph]).to(x) for side in (source, target)]
-        unary = -network.vertex_affinity(x, y, g)[0]
-        quadratic = -0.5 * network.edge_affinity(x, y, g, *incidence)[0]
-        a_vertex, a_edge = (one.coefficients(g)[0] for one in (network.vertex_affinity, network.edge_affinity))
-        costs = PairCosts(unary, quadratic, source.graph, target.graph)
-    return PairSteps(pair, source, target, g[0], a_vertex, a_edge, costs)
-
-
-def _follow(network: BBGM, image: KeypointImage, kept: np.ndarray) -> ImageSteps:
-    like = next(network.vertex_affinity.parameters())
-    maps, pooled = network.backbone(normalise(torch.from_numpy(image.crop())[None].to(like.device)))
-    xy = torch.from_numpy(image.xy[kept]).to(like)
-    visual = keypoint_features(maps, torch.zeros(len(kept), dtype=torch.long, device=like.device), xy, FRAME)
-    side = Side.make(image, kept)
-    graph = side.shuffled(side.graph())
-    assert network.refinement is not None
-    refined = network.refinement(visual, [graph])
-    return ImageSteps([one[0] for one in maps], pooled[0], visual, graph, pseudo_coordinates(graph, FRAME), refined)
+        maps, features = {}, {}
+        for side in sides:
+            image = side.image
+            both, pooled = compute_maps(network.backbone, [image])
+            maps[image.image_id] = [one[0] for one in both]
+            features[image.image_id] = features_in_maps(both, [image])[0], pooled[0]
+        (computed,) = network.forward_passes([sides], features)
+        a_vertex, a_edge = (one.coefficients(computed.g)[0] for one in (network.vertex_affinity, network.edge_affinity))
+    source, target = (
+        ImageSteps(
+            maps=maps[side.image.image_id],
+            pooled=features[side.image.image_id][1],
+            visual=features[side.image.image_id][0][torch.from_numpy(side.kept[side.rank])],
+            graph=graphs[0],
+            pseudo=pseudo_coordinates(graphs[0], FRAME),
+            refined=refined[0],
+        )
+        for side, graphs, refined in zip(sides, computed.graphs, computed.refined, strict=True)
+    )
+    return PairSteps(pair, source, target, computed.g[0], a_vertex, a_edge, computed.instances()[0])

@@ -35,11 +35,13 @@ from torch import Tensor, nn
 from bbgm.data.images.keypoints import FRAME
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.graphs.delaunay import Graph, largest_offset, pseudo_coordinates
-from bbgm.matching.solvers import Instance, make_solver
+from bbgm.matching.instance import Instance
+from bbgm.matching.solvers import make_solver
 from bbgm.methods.base import PAIRS, VisualMatcher, seeded
 from bbgm.methods.batching import Side
 from bbgm.methods.dgmc.settings import DGMCConfig, DGMCRun
 from bbgm.methods.spline import SplineConv, SplinePlan
+from bbgm.scoring.metrics import batch_accuracy
 
 EPSILON = 1e-8  # in the logarithm of the loss, as in the authors' code
 
@@ -126,10 +128,9 @@ class DGMC(VisualMatcher):
             line[: len(pair.kept1), : len(pair.kept2)] = torch.from_numpy(pair.truth_matrix)
         truth = truth.to(final.device)
         best = final.detach() == final.detach().amax(dim=2, keepdim=True)
-        true = int(truth.sum())
-        self.batch_accuracy = int((best & truth).sum()) / true if true else 1.0
+        self.batch_accuracy = batch_accuracy([best], [truth])
         likelihoods = torch.cat([initial[truth], final[truth]]).exp() + EPSILON
-        return -likelihoods.log().sum() / max(true, 1)
+        return -likelihoods.log().sum() / max(int(truth.sum()), 1)
 
     @torch.no_grad()
     def predict(self, pairs: Sequence[KeypointPair]) -> list[np.ndarray]:
@@ -145,8 +146,7 @@ class DGMC(VisualMatcher):
                 for one, pair in zip(log_s, pairs[len(found) : len(found) + len(log_s)], strict=True)
             ]
             if self.one_to_one:
-                none = np.zeros((0, 2), dtype=np.int64)
-                found += self.solver([Instance(-part, np.zeros((0, 0)), none, none) for part in parts])
+                found += self.solver([Instance.linear(-part) for part in parts])
             else:
                 found += [part.argmax(axis=1).astype(np.int32) for part in parts]
         return found

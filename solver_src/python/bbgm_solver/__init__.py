@@ -7,10 +7,12 @@ array([0, 1], dtype=int32)
 """
 
 from bbgm_solver._core import Problem
+from bbgm_solver.arguments import EFFORTS, METHODS
 from bbgm_solver.dd import read_dd, write_dd
 from bbgm_solver.multi import MULTI_METHODS, MultiResult, solve_multi
 from bbgm_solver.relaxation import relaxation_bound
-from bbgm_solver.solving import EFFORTS, METHODS, Result, evaluate, solve, solve_batch, trace
+from bbgm_solver.result import Result
+from bbgm_solver.solving import evaluate, solve, solve_batch, trace
 
 __all__ = [
     "EFFORTS",

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from bbgm_solver._core import Problem
-from bbgm_solver.multi import _check_key, _sizes
-from bbgm_solver.solving import _check_problem
+from bbgm_solver.arguments import check_key, check_problem, graph_sizes
 
 # Comments, and the coordinates that some files carry.
 _IGNORED = {"c", "i0", "i1", "n0", "n1"}
@@ -128,7 +127,7 @@ def read_dd(path: str | os.PathLike[str]) -> Problem | dict[tuple[int, int], Pro
     if len(named) != len(problems):
         raise ValueError(f"{path}: a pair of graphs occurs twice")
     try:
-        _sizes(named)
+        graph_sizes(named)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
     return named
@@ -168,14 +167,14 @@ def write_dd(path: str | os.PathLike[str], problem: Problem | Mapping[tuple[int,
     if isinstance(problem, Problem):
         blocks = [("", problem)]
     else:
-        named = {_check_key(key): single for key, single in problem.items()}
+        named = {check_key(key): single for key, single in problem.items()}
         if not named:
             raise ValueError("there is no problem to write")
         for key, single in named.items():
-            _check_problem(f"problem {key}", single)
+            check_problem(f"problem {key}", single)
             if key[1] >= 2**31:
                 raise ValueError(f"key {key} of the problems: a .dd file numbers graphs up to {2**31 - 1}")
-        _sizes(named)
+        graph_sizes(named)
         blocks = [(f"gm {p} {q}\n", single) for (p, q), single in named.items()]
     if any(single.unmatched1.any() or single.unmatched2.any() for _, single in blocks):
         raise ValueError(

@@ -1,14 +1,10 @@
 """``method="exact"``: the coupled formulation as an integer program, solved by HiGHS through scipy."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from bbgm_solver import _core
 from bbgm_solver._core import Problem
-
-if TYPE_CHECKING:
-    from bbgm_solver.solving import Result
+from bbgm_solver.result import Result
 
 
 def _constraints(problem: Problem, full: bool):  # type: ignore[no-untyped-def]
@@ -48,7 +44,7 @@ def _constraints(problem: Problem, full: bool):  # type: ignore[no-untyped-def]
     return matrix, low, high
 
 
-def solve_exact(problem: Problem, *, full: bool, tolerance: float) -> "Result":
+def solve_exact(problem: Problem, *, full: bool, tolerance: float) -> Result:
     """Solves to proven optimality; seconds at n = 10, minutes at n = 20 on hard instances.
 
     Raises:
@@ -61,8 +57,6 @@ def solve_exact(problem: Problem, *, full: bool, tolerance: float) -> "Result":
         raise ImportError(
             'method="exact" needs scipy >= 1.9: pip install scipy, or use method="best", which needs numpy only'
         ) from error
-    from bbgm_solver.solving import Result
-
     assignment = np.full(problem.n1, -1, dtype=np.int32)
     n_a = problem.n_assignments
     empty = float(_core.evaluate(problem, assignment))

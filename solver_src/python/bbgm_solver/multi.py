@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from bbgm_solver import _core
 from bbgm_solver._core import Problem
-from bbgm_solver.solving import _at_least, _check_problem, _one_of, _options
+from bbgm_solver.arguments import at_least, check_key, check_problem, graph_sizes, make_options, one_of
 
 MULTI_METHODS = ("best", "sync")
 
@@ -36,32 +36,6 @@ class MultiResult(NamedTuple):
     stop_reason: str
 
 
-def _is_graph(value: object) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and int(value) >= 0
-
-
-def _check_key(key: object) -> tuple[int, int]:
-    if not (isinstance(key, tuple) and len(key) == 2 and all(map(_is_graph, key))):
-        raise TypeError(f"key {key!r} of the problems is not a pair (p, q) of graph numbers from 0")
-    p, q = int(key[0]), int(key[1])
-    if p == q:
-        raise ValueError(f"key {key!r} of the problems matches a graph to itself; leave it out")
-    if p > q:
-        raise ValueError(f"key {key!r} of the problems has p > q; give it as {(q, p)} with graph 1 and 2 exchanged")
-    return p, q
-
-
-def _sizes(problems: Mapping[tuple[int, int], Problem]) -> dict[int, int]:
-    """Nodes of each graph, the same in all its problems."""
-    found: dict[int, tuple[int, tuple[int, int]]] = {}
-    for key, problem in problems.items():
-        for graph, n in zip(key, (problem.n1, problem.n2), strict=True):
-            other, first = found.setdefault(graph, (n, key))
-            if other != n:
-                raise ValueError(f"graph {graph} has {other} nodes in problem {first}, but {n} in problem {key}")
-    return {graph: found[graph][0] for graph in sorted(found)}
-
-
 def solve_multi(
     problems: Mapping[tuple[int, int], Problem],
     method: str = "best",
@@ -81,9 +55,10 @@ def solve_multi(
         problems: Problems keyed (p, q), p < q; graph 1 of each is p, graph 2 is q. Pairs may be missing: their matching
             follows from the others. Graph numbers need not be contiguous. Nodes whose match a given problem forbids
             are never in one clique.
-        method: "best" (local search over cliques from several starts, and a bound that can prove its end), or "sync"
-            (the paper's: each pair on its own by `solve`, then synchronised by the leading eigenvectors of the joint
-            matching, which knows no costs; where that costs more than matching nothing, nothing is matched).
+        method: "best" (local search over cliques from several starts, and a bound that can prove it optimal), or
+            "sync" (permutation synchronisation: each pair is solved on its own, then the matchings are made consistent
+            by the leading eigenvectors of the joint matching, whatever that costs; where it costs more than matching
+            nothing, nothing is matched).
         effort: work limit of the solver of two graphs and of the bound: "fast", "default" or "thorough".
         starts: local searches of "best" from random starts, at most; they end when six in a row bring nothing better.
         seed: of the random starts: three from nothing, then from parts of the best matching.
@@ -99,20 +74,20 @@ def solve_multi(
         raise TypeError(f"problems is a {type(problems).__name__}, expected a dict of Problems keyed (p, q)")
     if not problems:
         raise ValueError("problems is empty: give one Problem at least, keyed (p, q)")
-    named = {_check_key(key): problem for key, problem in problems.items()}
+    named = {check_key(key): problem for key, problem in problems.items()}
     for key, problem in named.items():
-        _check_problem(f"problem {key}", problem)
-    sizes = _sizes(named)
+        check_problem(f"problem {key}", problem)
+    sizes = graph_sizes(named)
     graphs = tuple(sizes)
     place = {graph: k for k, graph in enumerate(graphs)}
     cliques, objective, lower_bound, optimal, stop_reason = _core.solve_multi(
         list(sizes.values()),
         [(place[p], place[q], problem) for (p, q), problem in sorted(named.items())],
-        _options("best", effort, False, 100, 10, tolerance),
-        _one_of("method", method, MULTI_METHODS),
-        _at_least("starts", starts, 0),
-        _at_least("seed", seed, 0),
-        _at_least("threads", threads, 0),
+        make_options("best", effort, False, 100, 10, tolerance),
+        one_of("method", method, MULTI_METHODS),
+        at_least("starts", starts, 0),
+        at_least("seed", seed, 0),
+        at_least("threads", threads, 0),
     )
     matchings = {}
     for a, p in enumerate(graphs):

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbgm_solver._core import Problem
-from bbgm_solver.solving import _check_problem
+from bbgm_solver.arguments import check_problem
 
 Integers = NDArray[np.int64]
 
@@ -32,7 +32,7 @@ def relaxation_bound(problem: Problem, *, coupled: bool = True, share: float = 1
         ImportError: scipy is not installed.
         RuntimeError: HiGHS found no optimum.
     """
-    _check_problem("problem", problem)
+    check_problem("problem", problem)
     if not isinstance(share, (int, float, np.number)):
         raise TypeError(f"share is {share!r}, expected a number from 0 to 1")
     if not 0 <= share <= 1:

@@ -2,21 +2,25 @@
 
 import itertools
 import sys
+from collections.abc import Iterator
 
 import numpy as np
 
 import bbgm_solver as gm
 
 
-def enumerate_best(problem: gm.Problem) -> float:
-    """Smallest cost over all partial matchings, by trying each."""
+def matchings(problem: gm.Problem) -> Iterator[tuple[int, ...]]:
+    """Every partial matching of allowed assignments: for each node of graph 1 a node of graph 2, or -1."""
     allowed = {(int(i), int(j)) for i, j in problem.assignments}
-    best = 0.0
     for labels in itertools.product(range(-1, problem.n2), repeat=problem.n1):
         used = [j for j in labels if j >= 0]
         if len(set(used)) == len(used) and all((i, j) in allowed for i, j in enumerate(labels) if j >= 0):
-            best = min(best, gm.evaluate(problem, np.array(labels, dtype=np.int32)))
-    return best
+            yield labels
+
+
+def enumerate_best(problem: gm.Problem) -> float:
+    """Smallest cost over all partial matchings, by trying each."""
+    return min(gm.evaluate(problem, np.array(labels, dtype=np.int32)) for labels in matchings(problem))
 
 
 def random_problem(rng: np.random.Generator, n1: int, n2: int) -> gm.Problem:

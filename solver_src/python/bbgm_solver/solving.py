@@ -1,76 +1,15 @@
-"""``solve``, ``solve_batch``, ``trace``, ``evaluate``: options are checked here, the compiled core does the work."""
+"""``solve``, ``solve_batch``, ``trace``, ``evaluate``: the compiled core does the work."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bbgm_solver import _core
 from bbgm_solver._core import Problem
-
-METHODS = ("best", "dual", "exact")
-EFFORTS = ("fast", "default", "thorough")
-
-
-class Result(NamedTuple):
-    """A matching, its value and how good it can at most be.
-
-    Attributes:
-        assignment: (n1,) int32, node of graph 2 matched to each node of graph 1, -1 = unmatched.
-        objective: its cost, summed from the original costs in float64. Unless full=True, it is never above that of the
-            empty matching: the sum of the costs of unmatched nodes, 0 by default.
-        lower_bound: no matching costs less; where `optimal`, none costs less by more than the tolerance.
-        optimal: the bound meets the objective within the tolerance: a proof.
-        iterations: iterations of the dual that were made.
-        stop_reason: "optimal", "iteration limit", "work limit" or "stalled".
-    """
-
-    assignment: NDArray[np.int32]
-    objective: float
-    lower_bound: float
-    optimal: bool
-    iterations: int
-    stop_reason: str
-
-
-def _one_of(name: str, value: str, allowed: Sequence[str]) -> int:
-    if value not in allowed:
-        raise ValueError(f"{name} {value!r} is not one of {list(allowed)}")
-    return allowed.index(value)
-
-
-def _at_least(name: str, value: int, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise TypeError(f"{name} is {value!r}, expected an integer")
-    if not least <= value < 2**31:
-        limit = f"{least} or more" if value < least else f"at most {2**31 - 1}"
-        raise ValueError(f"{name} is {value}, expected {limit}")
-    return int(value)
-
-
-def _options(
-    method: str, effort: str, full: bool, max_iterations: int, round_every: int, tolerance: float
-) -> _core.Options:
-    if isinstance(tolerance, bool) or not isinstance(tolerance, (int, float, np.number)):
-        raise TypeError(f"tolerance is {tolerance!r}, expected a number")
-    if not isinstance(full, (bool, np.bool_)):
-        raise TypeError(f"full is {full!r}, expected True or False")
-    if not 0 <= tolerance < 1:
-        raise ValueError(f"tolerance is {tolerance}, expected 0 <= tolerance < 1")
-    return _core.Options(
-        min(_one_of("method", method, METHODS), 1),
-        _one_of("effort", effort, EFFORTS),
-        bool(full),
-        _at_least("max_iterations", max_iterations, 0),
-        _at_least("round_every", round_every, 1),
-        float(tolerance),
-    )
-
-
-def _check_problem(name: str, problem: Problem) -> None:
-    if not isinstance(problem, Problem):
-        raise TypeError(f"{name} is a {type(problem).__name__}, expected a Problem")
+from bbgm_solver.arguments import at_least, check_problem, make_options
+from bbgm_solver.exact import solve_exact
+from bbgm_solver.result import Result
 
 
 def solve(
@@ -90,7 +29,7 @@ def solve(
 
     Args:
         problem: the instance, costs minimised.
-        method: "best" (primal search and coupled dual), "dual" (the paper's solver: dual block coordinate ascent with
+        method: "best" (primal search and coupled dual), "dual" (the solver of BB-GM: dual block coordinate ascent with
             roundings), or "exact" (an integer program, needs scipy; for small instances).
         effort: work limit of "best": "fast", "default" or "thorough".
         full: match as many nodes as the allowed assignments permit, every node of the smaller graph if possible.
@@ -105,11 +44,9 @@ def solve(
         TypeError: `problem` is not a Problem, or an option is of another type.
         ImportError: method "exact" without scipy.
     """
-    _check_problem("problem", problem)
-    options = _options(method, effort, full, max_iterations, round_every, tolerance)
+    check_problem("problem", problem)
+    options = make_options(method, effort, full, max_iterations, round_every, tolerance)
     if method == "exact":
-        from bbgm_solver.exact import solve_exact
-
         return solve_exact(problem, full=full, tolerance=tolerance)
     return Result(*_core.solve(problem, options))
 
@@ -137,12 +74,10 @@ def solve_batch(
     """
     problems = list(problems)
     for k, problem in enumerate(problems):
-        _check_problem(f"problems[{k}]", problem)
-    options = _options(method, effort, full, max_iterations, round_every, tolerance)
-    threads = _at_least("threads", threads, 0)
+        check_problem(f"problems[{k}]", problem)
+    options = make_options(method, effort, full, max_iterations, round_every, tolerance)
+    threads = at_least("threads", threads, 0)
     if method == "exact":
-        from bbgm_solver.exact import solve_exact
-
         return [solve_exact(problem, full=full, tolerance=tolerance) for problem in problems]
     return [Result(*raw) for raw in _core.solve_batch(problems, options, threads)]
 
@@ -174,8 +109,8 @@ def trace(
         ValueError: as `solve`, and for method "exact", whose course HiGHS does not tell.
         TypeError: as `solve`.
     """
-    _check_problem("problem", problem)
-    options = _options(method, effort, full, max_iterations, round_every, tolerance)
+    check_problem("problem", problem)
+    options = make_options(method, effort, full, max_iterations, round_every, tolerance)
     if method == "exact":
         raise ValueError('method "exact" cannot be traced, HiGHS tells its result only: use "best" or "dual"')
     return _core.trace(problem, options)
@@ -190,5 +125,5 @@ def evaluate(problem: Problem, assignment: ArrayLike) -> float:
     Raises:
         ValueError: wrong length, node out of range, used twice, or a forbidden match; names the position.
     """
-    _check_problem("problem", problem)
+    check_problem("problem", problem)
     return float(_core.evaluate(problem, assignment))

@@ -7,17 +7,25 @@ import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 
 from bbgm.data.fetch.archive import ArchiveError, read_through, unpack
+
+Mode = Literal["w:", "w:gz", "w:bz2", "w:xz"]
 
 LIMIT = 1_000_000
 FILES = {"thing/Car/a.png": b"a" * 5000, "thing/Car/b:c.png": b"b" * 70_000, "thing/empty": b"", "README": b"other"}
 EXPECTED = {name.removeprefix("thing/"): data for name, data in FILES.items() if name.startswith("thing/")}
 
 
-def tar(path: Path, mode: str = "w:", files: dict[str, bytes] = FILES, *further: tarfile.TarInfo) -> Path:
+def tar(
+    path: Path,
+    mode: Mode = "w:",
+    files: dict[str, bytes] = FILES,
+    *further: tarfile.TarInfo,
+) -> Path:
     """A tar archive of some files, with further members in front of the last one."""
     with tarfile.open(path, mode) as archive:
         for name, data in list(files.items())[:-1]:
@@ -61,7 +69,7 @@ def everything(folder: Path) -> set[str]:
     ],
     ids=["tar", "tgz", "txz", "dots", "zip", "unix zip"],
 )
-def test_good_archives(tmp_path: Path, make: Callable[[Path], Path]) -> None:
+def test_good_archives_are_unpacked_as_listed(tmp_path: Path, make: Callable[[Path], Path]) -> None:
     archive = make(tmp_path / "archive")
     manifest = unpack(archive, tmp_path / "out", "thing", LIMIT)
     assert manifest == read_through(archive, "thing", LIMIT)
@@ -99,7 +107,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("mode", ["w:", "w:gz"])
-def test_hostile_tar_archives(tmp_path: Path, name: str, mode: str) -> None:
+def test_hostile_tar_archives_are_refused(tmp_path: Path, name: str, mode: Mode) -> None:
     archive = tar(tmp_path / "archive", mode, FILES, HOSTILE[name])
     with pytest.raises(ArchiveError, match="archive is unsafe"):
         read_through(archive, "thing", LIMIT)
@@ -110,7 +118,7 @@ def test_hostile_tar_archives(tmp_path: Path, name: str, mode: str) -> None:
     assert not any(path.is_symlink() for path in tmp_path.rglob("*"))
 
 
-def test_a_file_behind_a_link(tmp_path: Path) -> None:
+def test_a_file_behind_a_link_is_written_without_the_link(tmp_path: Path) -> None:
     """A link that leads to a folder inside, and a file below its name: the file is written, the link never was."""
     link = member("thing/Car", tarfile.SYMTYPE, "elsewhere")
     archive = tmp_path / "archive"
@@ -123,7 +131,7 @@ def test_a_file_behind_a_link(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["../escaped", "/tmp/escaped", "thing/../../escaped", "thing\\..\\x", "C:/escaped"])
-def test_hostile_names_in_zip_archives(tmp_path: Path, name: str) -> None:
+def test_zip_names_that_lead_outside_are_refused(tmp_path: Path, name: str) -> None:
     archive = zipped(tmp_path / "archive", {**FILES, name: b"x"})
     with pytest.raises(ArchiveError, match="holds a path that leads outside"):
         unpack(archive, tmp_path / "deep" / "out", "thing", LIMIT)
@@ -131,7 +139,7 @@ def test_hostile_names_in_zip_archives(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(("target", "unsafe"), [(b"../../../x", True), (b"/etc/passwd", True), (b"a.png", False)])
-def test_links_in_zip_archives(tmp_path: Path, target: bytes, unsafe: bool) -> None:
+def test_zip_links_that_lead_outside_are_refused(tmp_path: Path, target: bytes, unsafe: bool) -> None:
     with zipfile.ZipFile(zipped(tmp_path / "archive"), "a") as archive:
         info = zipfile.ZipInfo("thing/Car/link")
         info.external_attr = 0o120777 << 16
@@ -165,7 +173,7 @@ def test_a_header_that_declares_too_much(tmp_path: Path) -> None:
         unpack(path, tmp_path / "out", "thing", LIMIT)
 
 
-def test_no_end(tmp_path: Path) -> None:
+def test_an_endless_archive_is_refused(tmp_path: Path) -> None:
     """A good tar file, compressed, with zeros behind it that would take hours to read."""
     path = tar(tmp_path / "plain")
     with gzip.open(tmp_path / "archive", "wb") as file:
@@ -184,14 +192,14 @@ def test_a_zip_archive_that_declares_too_little(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "a").stat().st_size <= 50
 
 
-def test_too_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bbgm.data.fetch.archive.MAX_FILES", 3)
     with pytest.raises(ArchiveError, match="or 3 files"):
         unpack(tar(tmp_path / "archive"), tmp_path / "out", "thing", LIMIT)
 
 
 @pytest.mark.parametrize("kind", ["w:", "w:gz", "zip", "stored"])
-def test_broken_archives(tmp_path: Path, kind: str) -> None:
+def test_broken_archives_are_refused_or_harmless(tmp_path: Path, kind: Any) -> None:
     """Truncated anywhere, or with flipped bytes: an error or, where a tar's padding was hit, the right files."""
     whole = tmp_path / "whole"
     if kind in ("zip", "stored"):
@@ -216,7 +224,7 @@ def test_broken_archives(tmp_path: Path, kind: str) -> None:
     assert refused >= 9
 
 
-def test_an_encrypted_zip_archive(tmp_path: Path) -> None:
+def test_an_encrypted_zip_archive_is_refused(tmp_path: Path) -> None:
     data = bytearray(zipped(tmp_path / "archive").read_bytes())
     directory = data.index(b"PK\1\2")
     data[6] |= 1  # the flag, in the header of the first file and in the directory
@@ -234,7 +242,7 @@ def test_a_full_disk_is_not_the_archives_fault(tmp_path: Path) -> None:
     assert not issubclass(ArchiveError, OSError)
 
 
-def test_without_the_folder(tmp_path: Path) -> None:
+def test_an_archive_without_the_folder_is_refused(tmp_path: Path) -> None:
     for path in (tar(tmp_path / "tar"), zipped(tmp_path / "zip")):
         with pytest.raises(ArchiveError, match=rf"{path.name} has no files in a folder 'Thing', only \['README'"):
             read_through(path, "Thing", LIMIT)

@@ -50,7 +50,7 @@ def held(server: Any, item: dict[str, Any], zipped: bytes, tmp_path: Path) -> It
     process.communicate()
 
 
-def test_killed_and_started_again(
+def test_a_killed_download_goes_on_where_it_stopped(
     server: Any, held: subprocess.Popen[str], item: dict[str, Any], assert_right: Callable[[Path], None], tmp_path: Path
 ) -> None:
     held.send_signal(signal.SIGKILL)
@@ -65,7 +65,7 @@ def test_killed_and_started_again(
     assert_right(tmp_path / "Thing")
 
 
-def test_two_at_once(
+def test_a_second_download_at_once_is_refused(
     server: Any, held: subprocess.Popen[str], item: dict[str, Any], assert_right: Callable[[Path], None], tmp_path: Path
 ) -> None:
     second = start(item, tmp_path)
@@ -77,7 +77,7 @@ def test_two_at_once(
     assert_right(tmp_path / "Thing")
 
 
-def test_killed_before_or_in_unpacking(
+def test_half_unpacked_files_are_replaced(
     server: Any, get: Callable[..., Path], zipped: bytes, assert_right: Callable[[Path], None], tmp_path: Path
 ) -> None:
     """What such a process leaves: the whole archive, and half a tree."""
@@ -89,7 +89,7 @@ def test_killed_before_or_in_unpacking(
     assert server.log == []
 
 
-def test_a_full_disk(
+def test_after_a_full_disk_the_rest_is_fetched(
     server: Any, item: dict[str, Any], zipped: bytes, assert_right: Callable[[Path], None], tmp_path: Path
 ) -> None:
     """The system refuses to make the part longer; with more space, the rest is fetched."""
@@ -119,7 +119,7 @@ def test_a_disk_that_fills_in_unpacking(item: dict[str, Any], zipped: bytes, tmp
     assert list((tmp_path / ".download" / "thing").iterdir()) == []
 
 
-def test_more_than_the_disk_holds(
+def test_more_than_the_disk_holds_is_refused(
     server: Any, get: Callable[..., Path], zipped: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usage = shutil.disk_usage("/")._replace(free=1000)

@@ -39,7 +39,7 @@ def test_downloads_once(
     assert server.log == [("/a", None)]
 
 
-def test_trust_on_first_use(
+def test_without_a_checksum_the_first_download_is_trusted_with_a_warning(
     server: Any,
     get: Callable[..., Path],
     zipped: bytes,
@@ -82,7 +82,9 @@ def test_what_is_there_but_broken_is_left_alone(server: Any, get: Callable[..., 
     assert len(server.log) == 1
 
 
-def test_an_archive_of_something_else(server: Any, get: Callable[..., Path], zipped: bytes, tmp_path: Path) -> None:
+def test_an_archive_of_something_else_is_refused(
+    server: Any, get: Callable[..., Path], zipped: bytes, tmp_path: Path
+) -> None:
     """Without a checksum such a mirror is skipped, and nothing from it is trusted later."""
     url = server.serve("/a", server.file(zipped))
     with pytest.raises(ValueError, match=r"is not The Thing: it has 5 of at least 9 files \*/\*\.png"):
@@ -94,7 +96,9 @@ def test_an_archive_of_something_else(server: Any, get: Callable[..., Path], zip
     assert [path.name for path in tmp_path.iterdir()] == [".download"]
 
 
-def test_a_single_file(server: Any, get: Callable[..., Path], zipped: bytes, tmp_path: Path) -> None:
+def test_a_single_file_is_checked_and_put_in_its_place(
+    server: Any, get: Callable[..., Path], zipped: bytes, tmp_path: Path
+) -> None:
     keys = {"inside": "", "place": "deep/weights.bin", "archive": "weights.bin", "at_least": {}}
     digits = hashlib.sha256(zipped).hexdigest()
     place = get(server.serve("/a", server.file(zipped)), **keys, checksum=f"sha256:{digits[:8]}...")
@@ -107,14 +111,16 @@ def test_a_single_file(server: Any, get: Callable[..., Path], zipped: bytes, tmp
         get(server.url("/a"), **keys)
 
 
-def test_other_places(server: Any, get: Callable[..., Path], zipped: bytes, tmp_path: Path) -> None:
+def test_files_put_elsewhere_by_hand_are_found(
+    server: Any, get: Callable[..., Path], zipped: bytes, tmp_path: Path
+) -> None:
     """What lies where its own archive unpacks it, put there by hand, is found."""
     place = get(server.serve("/a", server.file(zipped)), place="Elsewhere")
     assert get(server.url("/a"), also=("No", "Elsewhere")) == place
     assert len(server.log) == 1
 
 
-def test_checksums(tmp_path: Path) -> None:
+def test_checksums_may_be_abbreviated(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"abc")
     assert fits(tmp_path / "a", "md5:900150983cd24fb0d6963f7d28e17f72")
     assert fits(tmp_path / "a", "sha256:ba7816bf...")
@@ -152,7 +158,7 @@ def test_command(
     assert output.out == ""
 
 
-def test_registry(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_entries_of_the_registry_are_complete(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from torchvision.models import VGG16_BN_Weights, VGG16_Weights
 
     assert NAMES.split(", ") == list(registry())

@@ -119,7 +119,7 @@ def test_a_file_cut_short_is_filled_again(tmp_path: Path, size: int) -> None:
         np.testing.assert_array_equal(cache.crop(path), decode(path))
 
 
-def test_deleted_while_in_use(tmp_path: Path) -> None:
+def test_a_file_deleted_while_in_use_costs_nothing_but_time(tmp_path: Path) -> None:
     paths = write_images(tmp_path)
     file = tmp_path / "x.crops"
     cache = CropCache(file)
@@ -141,7 +141,7 @@ def test_full_table_only_costs_time(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         np.testing.assert_array_equal(cache.crop(path), decode(path))
 
 
-def test_killed_and_raced(tmp_path: Path) -> None:
+def test_killed_and_racing_writers_leave_the_right_pixels(tmp_path: Path) -> None:
     """A writer is killed; two others then fill the file together: each image once, and the right pixels."""
     file, folder = tmp_path / "x.crops", tmp_path / "images"
     paths = write_images(folder, 300, 200)
@@ -179,7 +179,7 @@ def test_broken_and_missing_images_are_found_when_filling(tmp_path: Path) -> Non
         decode(paths[0], (0, 0, 41, 40))
 
 
-def test_place_that_cannot_be_written(tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     paths = write_images(tmp_path)
     CropCache(tmp_path / "x.crops").crop(paths[0])
     (tmp_path / "file").write_text("in the way")
@@ -189,7 +189,7 @@ def test_place_that_cannot_be_written(tmp_path: Path) -> None:
         cache.crop(paths[1])
 
 
-def test_full_disk(tmp_path: Path) -> None:
+def test_a_full_disk_is_named_and_what_is_there_stays_usable(tmp_path: Path) -> None:
     """A limit on the size of a file stops the writer as a full disk does; what is there stays usable."""
     write_images(tmp_path / "images")
     limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({module._TABLE + 300_000},) * 2)\n"

@@ -103,8 +103,8 @@ def test_both_formats_say_the_same(write: Callable[..., DataConfig]) -> None:
     cats = {image.image_id: image for image in (*dataset.train["cat"], *dataset.test["cat"])}
     assert list(cats) == ["0", "1_2", "3_1", "4_1", "5"]  # by id; of two objects of an image, by their order there
     assert cats["0"].names == ("nose", "ear")  # the tail is outside the box
-    np.testing.assert_allclose(cats["0"].xy, [[10.5 / 40 * FRAME, 5 / 40 * FRAME], [FRAME, FRAME]])
-    np.testing.assert_allclose(cats["5"].xy, [[6 / 80 * FRAME, 2 / 60 * FRAME], [60 / 80 * FRAME, 50 / 60 * FRAME]])
+    np.testing.assert_allclose(cats["0"].xy, np.array([[10.5 / 40, 5 / 40], [1, 1]]) * FRAME)
+    np.testing.assert_allclose(cats["5"].xy, np.array([[6 / 80, 2 / 60], [60 / 80, 50 / 60]]) * FRAME)
     with Image.open(cats["0"].path) as whole_image:
         part = whole_image.resize((FRAME, FRAME), Image.Resampling.BICUBIC, box=(10, 5, 50, 45))
     np.testing.assert_array_equal(cats["0"].crop(), np.array(part))
@@ -117,7 +117,7 @@ def test_both_formats_say_the_same(write: Callable[..., DataConfig]) -> None:
     assert described(dogs) == {key: value for key, value in described(dataset).items() if key.endswith("dog")}
 
 
-def test_a_split_of_ones_own(write: Callable[..., DataConfig]) -> None:
+def test_a_split_of_ones_own_is_kept(write: Callable[..., DataConfig]) -> None:
     objects = [entry(k, split="test" if k in (0, 4) else "train") for k in range(6)]
     content = coco_of(objects)
     for image, item in zip(content["images"], objects, strict=True):
@@ -131,7 +131,9 @@ def test_a_split_of_ones_own(write: Callable[..., DataConfig]) -> None:
         open_dataset(write([entry(0, split="train"), *(entry(k) for k in range(1, 6))]), SMALL)
 
 
-def test_where_the_folder_is(write: Callable[..., DataConfig], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_is_absolute_or_below_the_data_root(
+    write: Callable[..., DataConfig], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     relative = write()
     absolute = relative.model_copy(update={"root": str(tmp_path / "mine")})
     expected = described(open_dataset(relative, SMALL))
@@ -260,12 +262,12 @@ def test_two_images_without_a_common_keypoint_cannot_be_matched(
     assert "0 and 5 have no keypoints to match under the filter 'intersection'" in capsys.readouterr().err
 
 
-def test_a_file_from_windows(write: Callable[..., DataConfig]) -> None:
+def test_a_byte_order_mark_is_skipped(write: Callable[..., DataConfig]) -> None:
     read = write("\ufeff" + json.dumps({"images": [entry(k) for k in range(6)]}))
     assert open_dataset(read, SMALL).classes == ("cat",)
 
 
-def test_ids_and_classes(write: Callable[..., DataConfig], tmp_path: Path) -> None:
+def test_equal_ids_and_unknown_classes_are_named(write: Callable[..., DataConfig], tmp_path: Path) -> None:
     shutil.copyfile(tmp_path / "mine" / "0.png", tmp_path / "mine" / "0.jpg")
     with pytest.raises(ValueError, match=r"two objects get the id '0'"):
         open_dataset(write([entry(0), entry(0, file="0.jpg"), *(entry(k) for k in (1, 2, 4))]), SMALL)
@@ -325,7 +327,7 @@ def test_the_same_numbers_as_willow(
     assert lines[-1].endswith(" of 10 right")
 
 
-def test_the_example_of_the_readme(project: Path) -> None:
+def test_the_example_of_the_readme_is_read(project: Path) -> None:
     text = (project / "bbgm" / "data" / "README.md").read_text(encoding="utf-8")
     section = text[text.index("## Your own images") :]
     example, experiment = (re.findall(rf"```{kind}\n(.*?)```", section, re.DOTALL)[0] for kind in ("json", "yaml"))

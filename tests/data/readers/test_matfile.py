@@ -12,9 +12,9 @@ ARRAYS = {
     "doubles": np.linspace(-1, 1, 6).reshape(2, 3),
     "small_numbers": np.arange(6.0).reshape(3, 2),
     "number": 1.5,
-    "singles": np.float32([[1, 2]]),
+    "singles": np.array([[1, 2]], np.float32),
     "integers": np.arange(-3, 3).reshape(1, 6),
-    "bytes": np.uint8([[255]]),
+    "bytes": np.array([[255]], np.uint8),
     "flags": np.array([[True, False]]),
     "empty": np.zeros((0, 3)),
     "cube": np.arange(24.0).reshape(2, 3, 4),
@@ -45,7 +45,7 @@ def test_real_files_are_read_as_by_scipy(willow_folder: Path) -> None:
 
 
 @pytest.mark.parametrize("compressed", [False, True])
-def test_damaged_files(tmp_path: Path, compressed: bool) -> None:
+def test_damaged_files_are_named_or_hold_other_numbers(tmp_path: Path, compressed: bool) -> None:
     """Any byte changed, or the end missing: an error that names the file, or other numbers; SciPy dies of some."""
     path = tmp_path / "a.mat"
     savemat(path, {"pts_coord": np.random.default_rng(0).uniform(size=(2, 3))}, do_compression=compressed)
@@ -72,7 +72,7 @@ def test_damaged_files(tmp_path: Path, compressed: bool) -> None:
         (b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM" + b"x" * 300, "is a MATLAB 7.3 file: save it again with"),
     ],
 )
-def test_other_files(tmp_path: Path, content: bytes, message: str) -> None:
+def test_files_that_are_no_mat_files_are_named(tmp_path: Path, content: bytes, message: str) -> None:
     (tmp_path / "a.mat").write_bytes(content)
     with pytest.raises(ValueError, match=rf"a\.mat .*{message}"):
         read_mat(tmp_path / "a.mat")

@@ -92,7 +92,7 @@ def real_folder() -> Path:
     return folder
 
 
-def test_real_pair(real_folder: Path) -> None:
+def test_a_real_pair_is_read_as_by_eye(real_folder: Path) -> None:
     """Read off the file by eye."""
     files = pair_files(real_folder, "trn", layout="sample")
     assert {cls: len(paths) for cls, paths in files.items() if paths} == {"aeroplane": 2}
@@ -186,12 +186,12 @@ def test_pairs_without_a_keypoint_are_left_out_and_counted(tree: Tree) -> None:
     assert expected in data_status(["spair"]).text
 
 
-def test_no_sets(tree: Tree) -> None:
+def test_test_sets_are_refused(tree: Tree) -> None:
     with pytest.raises(ValueError, match=r"spair lists the pairs .* set protocol\.test_sets_per_class to 0"):
         open_dataset(DATA, ProtocolConfig(filter="unfiltered", test_sets_per_class=1, set_size=2))
 
 
-def test_classes(tree: Tree) -> None:
+def test_classes_without_pairs_are_named(tree: Tree) -> None:
     assert open_dataset(DATA.model_copy(update={"classes": ("train",)}), ALL).classes == ("train",)
     with pytest.raises(ValueError, match=r"class 'sofa' is not one of .*'aeroplane'"):
         open_dataset(DATA.model_copy(update={"classes": ("sofa",)}), ALL)
@@ -228,14 +228,14 @@ def test_broken_annotations_are_named(tree: Tree, changes: dict[str, Any], messa
 
 
 @pytest.mark.parametrize("content", ["{", "[]", "3", "{}", '{"kps_ids": 3}'])
-def test_no_annotation_at_all(tree: Tree, content: str) -> None:
+def test_a_file_that_is_no_annotation_is_named(tree: Tree, content: str) -> None:
     path = tree.pair("test", "cow", 1, 2, "01")
     path.write_text(content)
     with pytest.raises(ValueError, match=rf"{path.name} is not the annotation of a pair"):
         open_dataset(DATA, ALL)
 
 
-def test_other_resolution(tree: Tree) -> None:
+def test_an_image_of_another_resolution_is_named(tree: Tree) -> None:
     Image.new("RGB", (30, 20)).save(tree.root / "JPEGImages" / "cow" / "2008_000002.jpg")
     with pytest.raises(ValueError, match=r"2008_000002\.jpg has \(30, 20\) px, its pairs say \(80, 40\)"):
         open_dataset(DATA, ALL)
@@ -263,7 +263,7 @@ def test_missing_parts_say_how_to_get_them(tree: Tree, lost: str) -> None:
         open_dataset(DATA, ALL)
 
 
-def test_missing_annotation_and_wrong_line(tree: Tree) -> None:
+def test_a_missing_annotation_and_a_wrong_line_are_named(tree: Tree) -> None:
     tree.pair("trn", "cow", 1, 2, "01").unlink()
     with pytest.raises(FileNotFoundError, match=r"trn/000012-2008_000001-2008_000002:cow\.json is missing"):
         open_dataset(DATA, ALL)
@@ -273,7 +273,7 @@ def test_missing_annotation_and_wrong_line(tree: Tree) -> None:
         open_dataset(DATA, ALL)
 
 
-def test_a_run(tree: Tree, tmp_path: Path) -> None:
+def test_a_run_records_the_labels_of_its_pairs(tree: Tree, tmp_path: Path) -> None:
     """Training and evaluation from the files to the scores; the labels of the pairs are recorded."""
     config = load_run(
         "bbgm", "smoke", 0, data={"dataset": "spair", "source": "original"}, protocol={"test_pairs_per_class": 0},

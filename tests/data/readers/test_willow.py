@@ -36,7 +36,7 @@ def small_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / FOLDER
 
 
-def test_real_data_with_errata(willow_folder: Path) -> None:
+def test_the_real_data_have_304_images_with_errata(willow_folder: Path) -> None:
     images, applied = read_willow(willow_folder)
     counts = {cls: len(members) for cls, members in images.items()}
     assert counts == {"Car": 40, "Duck": 50, "Face": 108, "Motorbike": 40, "Winebottle": 66}
@@ -52,7 +52,7 @@ def test_real_data_with_errata(willow_folder: Path) -> None:
     assert images["Car"][0].image_id == "Car/Cars_000a"
 
 
-def test_real_data_without_errata(willow_folder: Path) -> None:
+def test_the_real_data_have_305_images_without_errata(willow_folder: Path) -> None:
     images, applied = read_willow(willow_folder, errata=())
     assert sum(len(members) for members in images.values()) == 305
     assert applied == ()
@@ -71,7 +71,7 @@ def test_swapped_keypoints_of_a_car_are_put_right(willow_folder: Path) -> None:
     assert wrong == ["Car/Cars_030a"]
 
 
-def test_real_coordinates_and_pixels(willow_folder: Path) -> None:
+def test_real_images_and_keypoints_are_scaled_to_the_frame(willow_folder: Path) -> None:
     """The whole image is scaled to the frame: keypoints by the ratio of the sides, pixels by bicubic interpolation."""
     images, _ = read_willow(willow_folder, ["Duck"])
     image = images["Duck"][0]
@@ -85,7 +85,7 @@ def test_real_coordinates_and_pixels(willow_folder: Path) -> None:
     np.testing.assert_array_equal(image.crop(), expected)
 
 
-def test_split_of_the_real_data(willow_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_split_of_the_real_data_is_the_recorded_one(willow_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BBGM_DATA", str(willow_folder.parent))
     data = make_data(source="original")
     dataset = open_dataset(data, ProtocolConfig())
@@ -143,7 +143,7 @@ def test_missing_root_says_where_how_large_and_from_where(tmp_path: Path) -> Non
     assert "\n" not in str(caught.value)
 
 
-def test_missing_class_folder(small_root: Path) -> None:
+def test_a_missing_class_folder_is_named(small_root: Path) -> None:
     with pytest.raises(FileNotFoundError, match="Face"):
         read_willow(small_root)
     (small_root / "Face").mkdir()
@@ -157,13 +157,13 @@ def test_unknown_class_lists_the_known_ones(small_root: Path) -> None:
 
 
 @pytest.mark.parametrize("lost", ["b.png", "b.mat"])
-def test_half_a_pair_of_files(small_root: Path, lost: str) -> None:
+def test_a_missing_image_or_annotation_is_named(small_root: Path, lost: str) -> None:
     (small_root / "Car" / lost).unlink()
     with pytest.raises(FileNotFoundError, match=rf"{lost} is missing"):
         read_willow(small_root, ["Car"])
 
 
-def test_broken_mat_files(small_root: Path) -> None:
+def test_broken_mat_files_are_named(small_root: Path) -> None:
     path = small_root / "Car" / "b.mat"
     whole = path.read_bytes()
     for content in (b"", b"not a matlab file", whole[:150], whole[:100] + b"x" * 200):
@@ -193,7 +193,7 @@ def test_wrong_content_of_a_mat_file(small_root: Path) -> None:
     ("value", "message"),
     [(np.nan, r"is \[nan"), (np.inf, r"is \[inf"), (-3, r"at \[-3.*outside"), (41, r"at \[41.*outside")],
 )
-def test_impossible_keypoints(small_root: Path, value: float, message: str) -> None:
+def test_impossible_keypoints_are_named(small_root: Path, value: float, message: str) -> None:
     points = np.full((10, 2), 5.0)
     points[4, 0] = value
     write_image(small_root / "Car", "b", points)
@@ -201,7 +201,7 @@ def test_impossible_keypoints(small_root: Path, value: float, message: str) -> N
         read_willow(small_root, ["Car"])
 
 
-def test_broken_images(small_root: Path) -> None:
+def test_broken_images_are_named(small_root: Path) -> None:
     path = small_root / "Car" / "b.png"
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])  # the header is there, pixels are missing
@@ -230,7 +230,7 @@ def test_changed_image_is_read_again(small_root: Path) -> None:
     assert (image.crop() != before).any()
 
 
-def test_unknown_part_or_class(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_part_or_class_is_named(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BBGM_DATA", str(small_root.parent))
     dataset = open_dataset(make_data(source="original", classes=("Car",)), ProtocolConfig(train_per_class=2))
     with pytest.raises(ValueError, match="'Cat' is not one of"):

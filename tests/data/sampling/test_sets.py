@@ -1,30 +1,17 @@
 """Sets of images for joint matching, and keypoints left out."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from bbgm.config import ProtocolConfig, load_run
-from bbgm.data import Dataset, KeypointImage, KeypointSet, open_dataset
+from bbgm.data import Dataset, KeypointSet, open_dataset
 from bbgm.data import test_sets as fixed_sets
 from bbgm.data.images.hidden import hide_keypoints
-
-NAMES = tuple("abcdefghij")
-
-
-def image(cls: str, number: int, names: tuple[str, ...] = NAMES) -> KeypointImage:
-    xy = np.random.default_rng(number).uniform(0, 256, (len(names), 2))
-    return KeypointImage(f"{cls}/{number}", cls, Path(f"{cls}{number}.png"), (256, 256), names, xy)
-
-
-def dataset(classes: str = "XYZ") -> Dataset:
-    train = {cls: tuple(image(cls, k) for k in range(5)) for cls in classes}
-    return Dataset("d", train, {cls: tuple(image(cls, k) for k in range(5, 12)) for cls in classes})
+from tests.support.images import NAMES, bare_dataset, bare_image
 
 
 def protocol(**settings: int) -> ProtocolConfig:
-    return ProtocolConfig(filter="unfiltered", **{"test_sets_per_class": 200, **settings})  # type: ignore[arg-type]
+    return ProtocolConfig(filter="unfiltered", **{"test_sets_per_class": 200, **settings})
 
 
 def key(one: KeypointSet) -> list[tuple[str, tuple[int, ...]]]:
@@ -32,9 +19,9 @@ def key(one: KeypointSet) -> list[tuple[str, tuple[int, ...]]]:
 
 
 def test_distinct_test_images_with_all_keypoints_in_orders_of_their_own() -> None:
-    sets = fixed_sets(dataset(), protocol(), "X")
+    sets = fixed_sets(bare_dataset(), protocol(), "X")
     assert len(sets) == 200
-    tested = {image.image_id for image in dataset().test["X"]}
+    tested = {image.image_id for image in bare_dataset().test["X"]}
     for one in sets:
         ids = [image.image_id for image in one.images]
         assert len(set(ids)) == 5
@@ -46,7 +33,7 @@ def test_distinct_test_images_with_all_keypoints_in_orders_of_their_own() -> Non
 
 
 def test_pairs_of_a_set_share_its_orders() -> None:
-    one = fixed_sets(dataset(), protocol(set_size=4), "X")[0]
+    one = fixed_sets(bare_dataset(), protocol(set_size=4), "X")[0]
     pairs = one.pairs()
     assert list(pairs) == [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
     for (p, q), pair in pairs.items():
@@ -59,15 +46,15 @@ def test_pairs_of_a_set_share_its_orders() -> None:
 
 
 def test_sets_are_fixed_by_the_test_seed() -> None:
-    expected = [key(one) for one in fixed_sets(dataset("XYZ"), protocol(), "Y")]
-    assert [key(one) for one in fixed_sets(dataset("YX"), protocol(), "Y")] == expected
-    assert [key(one) for one in fixed_sets(dataset(), protocol(test_sets_per_class=7), "Y")] == expected[:7]
-    assert [key(one) for one in fixed_sets(dataset(), protocol(test_seed=1), "Y")] != expected
-    assert [one[0][1] for one in expected] != [key(one)[0][1] for one in fixed_sets(dataset(), protocol(), "X")]
+    expected = [key(one) for one in fixed_sets(bare_dataset("XYZ"), protocol(), "Y")]
+    assert [key(one) for one in fixed_sets(bare_dataset("YX"), protocol(), "Y")] == expected
+    assert [key(one) for one in fixed_sets(bare_dataset(), protocol(test_sets_per_class=7), "Y")] == expected[:7]
+    assert [key(one) for one in fixed_sets(bare_dataset(), protocol(test_seed=1), "Y")] != expected
+    assert [one[0][1] for one in expected] != [key(one)[0][1] for one in fixed_sets(bare_dataset(), protocol(), "X")]
 
 
 def test_images_without_keypoints_are_drawn_again_and_too_few_images_are_named() -> None:
-    members = tuple(image("X", k, NAMES[: min(k, 3)]) for k in range(5))
+    members = tuple(bare_image("X", k, NAMES[: min(k, 3)]) for k in range(5))
     data = Dataset("d", {"X": members}, {"X": members})
     sets = fixed_sets(data, protocol(set_size=4), "X")
     assert all(len(kept) for one in sets for kept in one.kept)
@@ -83,7 +70,7 @@ def test_sets_with_a_filter_are_refused() -> None:
 
 
 def test_hidden_keypoints_depend_on_image_and_seed_alone() -> None:
-    images = {cls: tuple(image(cls, k) for k in range(300)) for cls in "XY"}
+    images = {cls: tuple(bare_image(cls, k) for k in range(300)) for cls in "XY"}
     hidden = hide_keypoints(images, 0.25, 0)
     left = [len(one.names) for one in hidden["X"]]
     assert abs(np.mean(left) - 7.5) < 5 * np.sqrt(10 * 0.25 * 0.75 / 300)

@@ -21,7 +21,7 @@ def inputs(batch=3, n1=4, n2=5):
 
 
 @pytest.mark.parametrize("name", sorted(AFFINITIES))
-def test_similarity_by_its_equation(name):
+def test_similarity_is_its_equation(name):
     affinity = make(name)
     x, y, g = inputs()
     result = affinity(x, y, g)

@@ -1,48 +1,37 @@
 """The loss landscape: against enumeration of all matchings, and what the paper says of f_lambda."""
 
-from itertools import pairwise, permutations
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from bbgm.matching.blackbox import hamming_gradient, interpolated_loss
-from bbgm.matching.solvers import Instance
+from bbgm.matching.instance import Instance
 from bbgm.methods.bbgm.landscape import check_gradient, loss_direction, loss_section, minimise, random_direction
+from tests.support.draws import draw_instance
+from tests.support.enumeration import cheapest, smallest_cost
 
 
-def _instance(seed: int, n: int = 4) -> tuple[Instance, np.ndarray]:
-    """Random costs on complete graphs, and a true matching of all nodes."""
-    generator = np.random.default_rng(seed)
-    edges = np.argwhere(~np.eye(n, dtype=bool))
-    instance = Instance(generator.normal(size=(n, n)), 0.3 * generator.normal(size=(len(edges),) * 2), edges, edges)
-    return instance, np.eye(n, dtype=bool)[generator.permutation(n)]
-
-
-def _all_matchings(n: int) -> list[np.ndarray]:
-    """Every partial matching of n with n nodes: entries of a permutation of the nodes and n blanks."""
-    return [np.array(y) for y in sorted(set(permutations([*range(n), *([-1] * n)], n)))]
-
-
-def _smallest(instance: Instance, matchings: list[np.ndarray]) -> tuple[float, np.ndarray]:
-    costs = [instance.cost(instance.solution(y)) for y in matchings]
-    return min(costs), matchings[int(np.argmin(costs))]
+def draw(seed: int, n: int = 4) -> tuple[Instance, np.ndarray]:
+    """Random costs, and a true matching of all nodes."""
+    rng = np.random.default_rng(seed)
+    return draw_instance(rng, n, n), np.eye(n, dtype=bool)[rng.permutation(n)]
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_section_equals_enumeration(seed: int) -> None:
-    instance, truth = _instance(seed, n=3)
-    matchings = _all_matchings(3)
+    instance, truth = draw(seed, n=3)
     gradient, constant = hamming_gradient(truth, instance)
     d1, d2 = loss_direction(instance, truth), random_direction(instance, np.random.default_rng(seed))
     s, t, lambda_ = np.array([-0.7, 0.0, 0.4]), np.array([-0.3, 0.2]), 0.8
     section = loss_section(instance, truth, (d1, d2), s, t, [lambda_])
     for row, column in np.ndindex(2, 3):
         costs = instance.plus(d2, float(t[row])).plus(d1, float(s[column]))
-        smallest, y = _smallest(costs, matchings)
-        perturbed, y_lambda = _smallest(costs.plus(gradient, lambda_), matchings)
+        perturbed = costs.plus(gradient, lambda_)
+        y, y_lambda = cheapest(costs), cheapest(perturbed)
         assert section.loss[row, column] == np.abs(costs.solution(y)[0] - truth).sum()
         assert section.interpolations[lambda_][row, column] == pytest.approx(
-            constant + (perturbed - smallest) / lambda_
+            constant + (smallest_cost(perturbed) - smallest_cost(costs)) / lambda_
         )
         assert section.changes[lambda_][row, column] == (not np.array_equal(y, y_lambda))
     assert section.solved == 12
@@ -50,7 +39,7 @@ def test_section_equals_enumeration(seed: int) -> None:
 
 
 def test_interpolation_is_the_mean_of_the_loss_along_the_loss_direction() -> None:
-    instance, truth = _instance(5)
+    instance, truth = draw(5)
     lambda_, n = 1.5, 4000
     middles = (np.arange(n) + 0.5) * lambda_ / n
     direction = loss_direction(instance, truth)
@@ -61,7 +50,7 @@ def test_interpolation_is_the_mean_of_the_loss_along_the_loss_direction() -> Non
 
 
 def test_interpolation_lies_below_the_loss_and_falls_with_lambda() -> None:
-    instance, truth = _instance(2)
+    instance, truth = draw(2)
     generator = np.random.default_rng(0)
     directions = random_direction(instance, generator), random_direction(instance, generator, edges=False)
     s = np.linspace(-1.0, 1.0, 7)
@@ -76,7 +65,7 @@ def test_interpolation_lies_below_the_loss_and_falls_with_lambda() -> None:
 
 
 def test_section_uses_the_interpolation_of_the_layer() -> None:
-    instance, truth = _instance(7)
+    instance, truth = draw(7)
     direction = random_direction(instance, np.random.default_rng(1))
     section = loss_section(instance, truth, (direction, direction), np.array([0.2]), np.array([0.0]), [0.5])
     gradient, constant = hamming_gradient(truth, instance)
@@ -86,15 +75,15 @@ def test_section_uses_the_interpolation_of_the_layer() -> None:
 
 @pytest.mark.parametrize("lambda_", [0.05, 0.5, 5.0])
 def test_layer_gradient_equals_difference_quotient(lambda_: float) -> None:
-    instances, truths = zip(*(_instance(seed) for seed in range(40)), strict=True)
+    instances, truths = zip(*(draw(seed) for seed in range(40)), strict=True)
     check = check_gradient(instances, truths, lambda_, np.random.default_rng(3))
     assert check["smooth"].mean() > 0.9
     assert (check["layer"] != 0).any()
     assert check.loc[check["smooth"], "error"].max() < 1e-6
 
 
-def test_directions() -> None:
-    instance, truth = _instance(0)
+def test_directions_have_the_length_of_the_loss_gradient() -> None:
+    instance, truth = draw(0)
     generator = np.random.default_rng(0)
     v, e = loss_direction(instance, truth)
     assert set(np.unique(v)) == {-1.0, 1.0}
@@ -106,17 +95,16 @@ def test_directions() -> None:
         assert e.any() == edges
 
 
-def test_minima_are_proved_bounds() -> None:
-    instance, _ = _instance(1)
+def test_minima_are_those_of_enumeration() -> None:
+    instance, _ = draw(1)
     minima = minimise([instance])
-    smallest, y = _smallest(instance, _all_matchings(4))
-    assert minima.costs.item() == pytest.approx(smallest)
-    assert np.array_equal(minima.assignments[0], y)
+    assert minima.costs.item() == pytest.approx(smallest_cost(instance))
+    assert np.array_equal(minima.assignments[0], cheapest(instance))
 
 
 @pytest.mark.parametrize("lambda_", [0.0, -1.0, float("nan")])
 def test_lambda_must_be_positive(lambda_: float) -> None:
-    instance, truth = _instance(0)
+    instance, truth = draw(0)
     direction = loss_direction(instance, truth)
     with pytest.raises(ValueError, match="positive"):
         loss_section(instance, truth, (direction, direction), np.zeros(1), np.zeros(1), [lambda_])

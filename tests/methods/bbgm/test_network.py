@@ -1,5 +1,7 @@
 """The whole network: costs, equivariance, deduplication, determinism, ablations."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -9,7 +11,7 @@ from bbgm.config import make_run
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.features.cache import compute_features
 from bbgm.graphs.delaunay import delaunay_graph, pseudo_coordinates
-from bbgm.methods.base import Matcher, make_matcher
+from bbgm.methods.base import Matcher
 from bbgm.methods.bbgm.network import BBGM
 from bbgm.methods.bbgm.sinkhorn import sinkhorn
 from bbgm.methods.losses import hamming_loss
@@ -22,7 +24,7 @@ def make_config(seed=0, network=None, **settings):
 
 
 def trained_a_little(config, pairs, steps=4):
-    matcher = make_matcher(config).train()
+    matcher = BBGM(config).train()
     optimiser = torch.optim.Adam(matcher.parameter_groups(2e-3, 1.0))
     for _ in range(steps):
         optimiser.zero_grad()
@@ -50,6 +52,10 @@ def reference_costs(matcher, pair):
     return -unary[place1][:, place2], -0.5 * quadratic
 
 
+def edge_set(edges):
+    return {tuple(edge) for edge in edges.tolist()}
+
+
 def test_costs_are_the_papers_for_every_pair_of_a_mixed_batch(pairs):
     matcher = trained_a_little(make_config(), pairs)
     with torch.no_grad():
@@ -57,8 +63,8 @@ def test_costs_are_the_papers_for_every_pair_of_a_mixed_batch(pairs):
             unary, quadratic = reference_costs(matcher, pair)
             torch.testing.assert_close(costs.unary, unary, rtol=1e-4, atol=1e-5)
             torch.testing.assert_close(costs.quadratic, quadratic, rtol=1e-4, atol=1e-5)
-            assert np.array_equal(costs.graph1.xy, pair.source.xy[pair.kept1])
-            assert np.array_equal(costs.graph2.xy, pair.target.xy[pair.kept2])
+            assert edge_set(costs.edges1) == edge_set(delaunay_graph(pair.source.xy[pair.kept1]).edges)
+            assert edge_set(costs.edges2) == edge_set(delaunay_graph(pair.target.xy[pair.kept2]).edges)
 
 
 def test_matching_follows_the_order_of_the_keypoints(pairs):
@@ -70,8 +76,7 @@ def test_matching_follows_the_order_of_the_keypoints(pairs):
         shuffled = KeypointPair(pair.source, pair.target, pair.kept1[p], pair.kept2[q])
         one, two = matcher.costs([pair])[0], matcher.costs([shuffled])[0]
         torch.testing.assert_close(two.unary, one.unary[p][:, q], rtol=1e-4, atol=1e-6)
-        edges = {tuple(edge) for edge in one.graph1.edges.tolist()}
-        assert {(int(p[a]), int(p[b])) for a, b in two.graph1.edges} == edges
+        assert edge_set(p[two.edges1]) == edge_set(one.edges1)
         found, again = matcher.predict([pair])[0], matcher.predict([shuffled])[0]
         original = np.where(again >= 0, q[again], -1)  # in the first pair's numbers of target keypoints
         assert np.array_equal(found[p], original)
@@ -91,7 +96,7 @@ def test_prediction_does_not_depend_on_company_or_chunks(pairs, monkeypatch):
 
 def test_training_learns_the_pairs_it_sees(make_pair):
     pairs = [make_pair(i, j, seed=i) for i in range(4) for j in range(4) if i != j][:6]
-    matcher = make_matcher(make_config()).train()
+    matcher = BBGM(make_config()).train()
     first = matcher.loss(pairs).item()
     trained = trained_a_little(make_config(), pairs, steps=30)
     found = trained.predict(pairs)
@@ -102,7 +107,7 @@ def test_training_learns_the_pairs_it_sees(make_pair):
 
 
 def test_all_parameters_get_gradients(pairs):
-    matcher = make_matcher(make_config()).train()
+    matcher = BBGM(make_config()).train()
     matcher.loss(pairs).backward()
     without = [name for name, parameter in matcher.named_parameters() if parameter.grad is None]
     assert without == []
@@ -110,13 +115,13 @@ def test_all_parameters_get_gradients(pairs):
 
 def test_initial_parameters_depend_on_the_seed_alone():
     before = torch.random.get_rng_state()
-    one = make_matcher(make_config(seed=1)).state_dict()
+    one = BBGM(make_config(seed=1)).state_dict()
     torch.rand(5)
-    again, other = make_matcher(make_config(seed=1)).state_dict(), make_matcher(make_config(seed=2)).state_dict()
+    again, other = BBGM(make_config(seed=1)).state_dict(), BBGM(make_config(seed=2)).state_dict()
     assert all(torch.equal(one[key], again[key]) for key in one)
     assert not any(torch.equal(one[key], other[key]) for key in one if key.endswith("affinity.layer.weight"))
     torch.random.set_rng_state(before)
-    make_matcher(make_config(seed=3))
+    BBGM(make_config(seed=3))
     assert torch.equal(torch.random.get_rng_state(), before)
 
 
@@ -140,22 +145,22 @@ def test_ablations_train_and_predict(pairs, network, absent):
     if absent == "edge_affinity":
         costs = matcher.costs(pairs[:1])[0]
         assert costs.quadratic.numel() == 0
-        assert costs.graph1.edges.shape == (0, 2)
+        assert costs.edges1.shape == (0, 2)
 
 
 def test_frozen_backbone_reads_its_features_from_the_cache(pairs, cache):
-    frozen, free = (make_matcher(make_config(network={"freeze_backbone": flag})).train() for flag in (True, False))
+    frozen, free = (BBGM(make_config(network={"freeze_backbone": flag})).train() for flag in (True, False))
     torch.testing.assert_close(frozen.loss(pairs), free.loss(pairs))
     assert len(list(cache.rglob("*.safetensors"))) == 4
     assert [group["name"] for group in frozen.parameter_groups(1e-3, 0.01)] == ["head"]
     # Other weights, other features.
-    frozen.load_state_dict(make_matcher(make_config(seed=5, network={"freeze_backbone": True})).state_dict())
+    frozen.load_state_dict(BBGM(make_config(seed=5, network={"freeze_backbone": True})).state_dict())
     frozen.costs(pairs)
     assert len(list(cache.rglob("*.safetensors"))) == 8
 
 
 def test_parameter_groups_cover_every_parameter_once():
-    matcher = make_matcher(make_config())
+    matcher = BBGM(make_config())
     groups = matcher.parameter_groups(2e-3, 0.01)
     assert {group["name"]: group["lr"] for group in groups} == {"head": 2e-3, "backbone": pytest.approx(2e-5)}
     ids = [id(parameter) for group in groups for parameter in group["params"]]
@@ -165,7 +170,7 @@ def test_parameter_groups_cover_every_parameter_once():
 def test_margin_applies_in_training_only(make_pair):
     pair = make_pair(0, 1)
     config = make_config(solver={"margin": 1000.0})
-    matcher = make_matcher(config)
+    matcher = BBGM(config)
     matcher.loss([pair])
     assert matcher.batch_accuracy == 0  # no true match is worth a thousand
     costs = matcher.costs([pair])[0]
@@ -177,7 +182,7 @@ def test_unmatched_keypoints_cost_a_match_each(images):
     half = [KeypointPair(images[k], images[k + 1], np.arange(6), np.arange(4, 9)) for k in range(3)]
     none = KeypointPair(images[0], images[1], np.arange(5), np.arange(5, 10))
     for pairs in ([*half, none], [none]):
-        matcher = make_matcher(make_config(solver={"margin": 0.0})).train()
+        matcher = BBGM(make_config(solver={"margin": 0.0})).train()
         loss = matcher.loss(pairs)
         loss.backward()
         assert all(parameter.grad is not None for parameter in matcher.parameters())
@@ -186,13 +191,13 @@ def test_unmatched_keypoints_cost_a_match_each(images):
         missed = [(pair.truth >= 0) & (a != pair.truth) for a, pair in zip(found, pairs, strict=True)]
         assert loss.item() == pytest.approx(np.mean([w.sum() + m.sum() for w, m in zip(wrong, missed, strict=True)]))
     assert matcher.batch_accuracy == 1  # of no true match
-    one, two = (make_matcher(make_config(solver={"margin": margin})).train() for margin in (0.0, 50.0))
+    one, two = (BBGM(make_config(solver={"margin": margin})).train() for margin in (0.0, 50.0))
     assert one.loss([none]) == two.loss([none])
 
 
 def test_solver_of_the_configuration_is_used(make_pair):
     pairs = [make_pair(0, 1, 4, 4), make_pair(1, 2, 3, 4)]
-    found = [make_matcher(make_config(solver={"method": method})).predict(pairs) for method in ("best", "exact")]
+    found = [BBGM(make_config(solver={"method": method})).predict(pairs) for method in ("best", "exact")]
     assert all(np.array_equal(a, b) for a, b in zip(*found, strict=True))
 
 
@@ -204,14 +209,15 @@ def test_sinkhorn_in_the_solver_s_place(make_pair, loss, full):
     pairs.append(make_pair(0, 1, 6, 4))
     solver = {"layer": "sinkhorn", "full": full, "margin": 0, "sinkhorn": {"loss": loss, "iterations": 7}}
     config = make_config(network={"quadratic": False}, solver=solver)
-    matcher = make_matcher(config).train()
+    matcher = BBGM(config).train()
     costs = [cost.unary.detach() for cost in matcher.costs(pairs)]
-    settings = {"temperature": 0.05, "iterations": 7, "epsilon": 1e-4, "partial": not full}
+    settings: dict[str, Any] = {"temperature": 0.05, "iterations": 7, "epsilon": 1e-4, "partial": not full}
     soft = [sinkhorn([one], **settings)[0].exp() for one in costs]
     truth = [torch.from_numpy(pair.truth_matrix).float() for pair in pairs]
     expected = hamming_loss(soft, truth)
     if loss == "cross_entropy":
-        expected = sum(F.binary_cross_entropy(p, t, reduction="sum") for p, t in zip(soft, truth, strict=True)) / 7
+        each = [F.binary_cross_entropy(p, t, reduction="sum") for p, t in zip(soft, truth, strict=True)]
+        expected = torch.stack(each).mean()
     first = matcher.loss(pairs)
     torch.testing.assert_close(first, expected, rtol=1e-3, atol=1e-3)
     trained = trained_a_little(config, pairs, steps=20)
@@ -228,10 +234,11 @@ def test_bbgm_max_leaves_no_keypoint_of_the_smaller_side_out(make_pair):
     pairs = [make_pair(*shape) for shape in ((0, 1, 4, 5), (1, 2, 5, 3), (2, 3, 1, 4), (3, 0, 4, 4))]
     smaller = [min(len(pair.kept1), len(pair.kept2)) for pair in pairs]
     for network in ({}, {"refine": False, "quadratic": False}):
-        partial, full = (make_matcher(make_config(network=network, solver={"full": f})) for f in (False, True))
+        partial, full = (BBGM(make_config(network=network, solver={"full": f})) for f in (False, True))
         assert [np.sum(a >= 0) for a in full.predict(pairs)] == smaller
     for matcher in (partial, full):
-        torch.nn.init.constant_(matcher.vertex_affinity.layer.bias, -5.0)  # features are positive: similarities not
+        bias = matcher.get_parameter("vertex_affinity.layer.bias")
+        torch.nn.init.constant_(bias, -5.0)  # features are positive: similarities not
     assert min(costs.unary.min() for costs in full.costs(pairs)) > 0
     assert [np.sum(a >= 0) for a in partial.predict(pairs)] == [0] * 4
     assert [np.sum(a >= 0) for a in full.predict(pairs)] == smaller
@@ -240,15 +247,17 @@ def test_bbgm_max_leaves_no_keypoint_of_the_smaller_side_out(make_pair):
     assert full.loss(pairs).item() >= np.mean(np.subtract(smaller, true))
 
 
-def test_instance_for_the_solver_has_the_costs_in_double_precision(make_pair):
-    costs = make_matcher(make_config()).costs([make_pair(0, 1)])[0]
-    instance = costs.instance()
-    assert instance.unary.dtype == instance.quadratic.dtype == np.float64
-    np.testing.assert_array_equal(instance.unary, costs.unary.detach().double().numpy())
-    assert instance.edges1.shape == (costs.quadratic.shape[0], 2)
+def test_instances_are_the_costs_in_double_precision(pairs):
+    matcher = BBGM(make_config()).eval()
+    for instance, costs in zip(matcher.instances(pairs), matcher.costs(pairs), strict=True):
+        assert instance.unary.dtype == instance.quadratic.dtype == np.float64
+        np.testing.assert_array_equal(instance.unary, costs.unary.detach().double().numpy())
+        np.testing.assert_array_equal(instance.quadratic, costs.quadratic.detach().double().numpy())
+        np.testing.assert_array_equal(instance.edges1, costs.edges1)
+        np.testing.assert_array_equal(instance.edges2, costs.edges2)
 
 
-def test_bbgm_is_a_matcher():
+def test_a_matcher_without_a_loss_says_so():
     assert issubclass(BBGM, Matcher)
     with pytest.raises(NotImplementedError):
         Matcher().loss([])

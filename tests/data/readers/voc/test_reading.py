@@ -20,7 +20,7 @@ def voc(**options: Any) -> DataConfig:
     return make_data(dataset="voc", source="original", **options)
 
 
-def test_real_annotation(real_folder: Path) -> None:
+def test_a_real_annotation_is_read_as_by_eye(real_folder: Path) -> None:
     """Read off the file by eye: 14 keypoints, 271 x 105 px at (104, 78)."""
     path = real_folder / "voc2011_keypoints_sample" / "annotations" / "aeroplane" / "2007_000032_1.xml"
     box, names, xy = read_keypoints(path)
@@ -47,7 +47,7 @@ def test_real_annotations_in_crop_coordinates(real_folder: Path, empty_tree: Any
     assert at["Left_Engine_Front"] == pytest.approx([497.6 * 256 / 498, 276.61 * 256 / 370])
 
 
-def test_crop_and_keypoints(tree: Any) -> None:
+def test_keypoints_are_scaled_to_the_crop_of_their_object(tree: Any) -> None:
     dataset = open_dataset(voc(), ProtocolConfig())
     assert (dataset.name, dataset.classes) == ("voc", ("cat",))
     assert [len(dataset.images("cat", part)) for part in SUBSETS] == [3, 2]
@@ -113,7 +113,7 @@ def test_classes_of_willow_can_be_left_out(tree: Any) -> None:
 
 
 @pytest.mark.parametrize("place", ["VOCdevkit/VOC2011", "TrainVal/VOCdevkit/VOC2011", "VOC2012"])
-def test_as_the_archives_unpack(tree: Any, place: str) -> None:
+def test_images_are_found_where_the_archives_unpack_them(tree: Any, place: str) -> None:
     (tree.root / place).parent.mkdir(parents=True, exist_ok=True)
     tree.kit.rename(tree.root / place)
     assert len(open_dataset(voc(), ProtocolConfig()).train["cat"]) == 3
@@ -132,7 +132,7 @@ def test_pairs_to_draw_must_be_given(tree: Any) -> None:
         open_dataset(voc(), ProtocolConfig(test_pairs_per_class=0))
 
 
-def test_a_run(tree: Any, tmp_path: Path) -> None:
+def test_a_run_records_what_was_left_out(tree: Any, tmp_path: Path) -> None:
     """Training and evaluation from the files to the scores; what was left out is recorded."""
     tree.image("2008_000002", [{"truncated": 1}])
     config = load_run(

@@ -17,7 +17,9 @@ COUNTS = {  # objects of the real split, before any is left out
 }
 
 
-def test_real_split(real_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_real_split_has_the_known_numbers_of_objects(
+    real_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     split = read_split(real_folder / "voc2011_split", tmp_path)
     assert {cls: (len(split["train"][cls]), len(split["test"][cls])) for cls in CLASSES} == COUNTS
     for part, objects, images in zip(SUBSETS, (18553, 4645), (9227, 2275), strict=True):

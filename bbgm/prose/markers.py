@@ -1,0 +1,156 @@
+"""Markers in Markdown, and the text between them.
+
+A table, in lines of its own::
+
+    <!-- measured: willow/Willow column=face column=mean published=yes -->
+    ...
+    <!-- end -->
+
+A number in running text::
+
+    <!-- measured: demo/Willow method=BB-GM setting=Pt=no;Wt=yes column=mean -->97.1 ± 0.5<!-- end -->
+
+After ``measured:`` stands a file of ``measured/``, after ``published:`` one of the paper's tables. The rest, quoted as
+in a shell, chooses lines of it: a column of the file and a value, several times for several values. ``show`` puts one
+of `FACTS` in place of a number with its deviation; ``published=yes`` adds the paper's rows to a table.
+"""
+
+import re
+import shlex
+from collections.abc import Sequence
+
+import pandas as pd
+
+from bbgm import published
+from bbgm.prose.measured import read_measured
+from bbgm.tables import SPECS
+
+MARKER = re.compile(r"(<!-- (measured|published): (.*?) -->)(.*?)(<!-- end -->)", re.DOTALL)
+FACTS = ("value", "n", "pairs", "date", "hardware", "commit")
+OPTIONS = ("show", "published")
+
+
+def fill(text: str) -> str:
+    """Markdown with every marker filled in.
+
+    Raises:
+        ValueError: a marker asks for what is not there; names it.
+    """
+
+    def filled(match: re.Match[str]) -> str:
+        start, kind, query, content, end = match.groups()
+        try:
+            name, options = _parse(query)
+            numbers = _choose(_load(kind, name), options)
+            inner = _table(numbers, options) if content.startswith("\n") else _fact(numbers, options)
+        except ValueError as error:
+            raise ValueError(f"{start}: {error}") from error
+        return start + inner + end
+
+    return MARKER.sub(filled, text)
+
+
+def _parse(query: str) -> tuple[str, dict[str, list[str]]]:
+    name, *rest = shlex.split(query)
+    options: dict[str, list[str]] = {}
+    for part in rest:
+        key, equals, value = part.partition("=")
+        if not equals:
+            raise ValueError(f"{part!r} is not of the form name=value; a value with spaces stands in quotes")
+        options.setdefault(key, []).append(value)
+    return name, options
+
+
+def _load(kind: str, name: str) -> pd.DataFrame:
+    return read_measured(name) if kind == "measured" else _published(name)
+
+
+def _published(table: str) -> pd.DataFrame:
+    """The paper's numbers; where it prints no mean of a row, with that of its classes."""
+    numbers = published.load(table)
+    means = [
+        {
+            **dict(zip(published.KEY, key, strict=True)),
+            "column": "mean",
+            "value": rows["value"].mean(),
+            "std": float("nan"),
+            "n": rows["n"].max(),
+        }
+        for key, rows in numbers.groupby(published.KEY, sort=False)
+        if not {"mean", "all"} & set(rows["column"])
+    ]
+    return pd.concat([numbers, pd.DataFrame(means).astype(numbers.dtypes[list(means[0])])]) if means else numbers
+
+
+def _choose(numbers: pd.DataFrame, options: dict[str, list[str]]) -> pd.DataFrame:
+    """The lines that have the wanted values."""
+    for key, wanted in options.items():
+        if key in OPTIONS:
+            continue
+        if key not in numbers:
+            raise ValueError(f"there is no column {key!r}: there are {list(numbers)}, and the options {list(OPTIONS)}")
+        have = list(dict.fromkeys(numbers[key]))
+        if unknown := [value for value in wanted if value not in have]:
+            raise ValueError(f"no {key} is {unknown[0]!r} here: there are {have}")
+        numbers = numbers[numbers[key].isin(wanted)]
+    return numbers
+
+
+def _fact(numbers: pd.DataFrame, options: dict[str, list[str]]) -> str:
+    """One number, or one of `FACTS` that all chosen lines share."""
+    (show,) = options.get("show", [None])
+    if show not in (None, *FACTS):
+        raise ValueError(f"show is {show!r}, must be one of {list(FACTS)}")
+    if show in (None, "value"):
+        found = [
+            _number(value, None if show else std) for value, std in zip(numbers["value"], numbers["std"], strict=True)
+        ]
+    else:
+        found = list(dict.fromkeys(map(str, numbers[show])))
+    if len(found) != 1:
+        raise ValueError(f"chooses {len(found)} in place of one: {found}")
+    return found[0]
+
+
+def _table(numbers: pd.DataFrame, options: dict[str, list[str]]) -> str:
+    """A row for each method, setting and origin; an origin that all share stands below."""
+    columns = list(dict.fromkeys(numbers["column"]))
+    numbers = numbers.assign(origin=_origins(numbers))
+    settings, origins = numbers["setting"].nunique() > 1, numbers["origin"].nunique() > 1
+
+    def line(method: str, setting: str, rows: pd.DataFrame, origin: str) -> str:
+        n = rows["n"].iloc[0]
+        by_column = rows.set_index("column")[["value", "std"]].reindex(columns)
+        cells = [_number(value, std) for value, std in by_column.itertuples(index=False)]
+        return _line(
+            [method, *[setting.replace(";", ", ")] * settings, *cells, "" if pd.isna(n) else str(n)], origin, origins
+        )
+
+    head = ["method", *["setting"] * settings, *columns, "runs"]
+    lines = [_line(head, "measured on", origins), _line(["---"] * len(head), "---", origins)]
+    for (method, setting), rows in numbers.groupby(["method", "setting"], sort=False):
+        if options.get("published") == ["yes"]:
+            paper = _published(SPECS[rows["table"].iloc[0]].published)
+            paper = paper[(paper["method"] == method) & (paper["setting"] == setting)]
+            lines += [line(f"{method}, published", setting, paper, "")] if len(paper) else []
+        lines += [line(method, setting, one, origin) for origin, one in rows.groupby("origin", sort=False)]
+    below = [] if origins else ["", f"Measured on {numbers['origin'].iloc[0]}."]
+    return "\n".join(["", *lines, *below, ""])
+
+
+def _origins(numbers: pd.DataFrame) -> list[str]:
+    """When, on what, and from which commit."""
+    parts = zip(numbers["date"], numbers["hardware"], numbers["commit"], strict=True)
+    return [
+        ", ".join(filter(None, (date, hardware, commit and f"commit {commit}"))) for date, hardware, commit in parts
+    ]
+
+
+def _line(cells: Sequence[str], origin: str, origins: bool) -> str:
+    return f"| {' | '.join([*cells, *[origin] * origins])} |"
+
+
+def _number(value: float, deviation: float | None) -> str:
+    if pd.isna(value):
+        return ""
+    return f"{value:.1f}" + ("" if deviation is None or pd.isna(deviation) else f" ± {deviation:.1f}")

@@ -1,0 +1,95 @@
+"""Results that are kept with the code: ``measured/<budget>/<table>.csv``, one number a line.
+
+The columns are those of the paper's numbers (`bbgm.published`), and ``budget``, ``pairs`` and where the number comes
+from: ``date``, ``hardware`` and ``commit`` of its runs. ``source`` is the command that wrote it. An empty cell was not
+noted.
+"""
+
+from pathlib import Path
+
+import pandas as pd
+
+from bbgm.base.atomic import write_text
+from bbgm.base.paths import project_root
+from bbgm.tables import Table
+from bbgm.tables.provenance import list_provenance
+
+COLUMNS = (
+    *("table", "budget", "method", "setting", "column", "value", "std", "n", "pairs"),
+    *("date", "hardware", "commit", "source"),
+)
+
+
+def measured_root() -> Path:
+    """Folder of the kept results."""
+    return project_root() / "measured"
+
+
+def read_measured(name: str, root: Path | None = None) -> pd.DataFrame:
+    """One file, with `COLUMNS`: ``value`` and ``std`` in per cent.
+
+    Args:
+        name: below the root, without its ending, e.g. ``demo/Willow``.
+        root: default `measured_root`.
+
+    Raises:
+        ValueError: no such file, or other columns.
+    """
+    root = root or measured_root()
+    path = root / f"{name}.csv"
+    if not path.is_file():
+        have = sorted(file.relative_to(root).with_suffix("").as_posix() for file in root.rglob("*.csv"))
+        raise ValueError(f"there is no {path}: the files in {root} are {have}")
+    frame = _read(path)
+    numbers = {"value": "float64", "std": "float64", "n": "Int64", "pairs": "Int64"}
+    return frame.assign(**{column: pd.to_numeric(frame[column]).astype(kind) for column, kind in numbers.items()})
+
+
+def record(table: Table, results_root: Path | None = None, root: Path | None = None) -> Path:
+    """Keep what a table obtained, in place of what was kept of the same methods, settings and hardware.
+
+    Args:
+        results_root: where its runs are; default :func:`bbgm.base.paths.results_root`.
+        root: where to; default `measured_root`.
+
+    Returns:
+        The written file.
+
+    Raises:
+        ValueError: the kept file is damaged.
+    """
+    label, budget = table.frame[["table", "budget"]].iloc[0]
+    runs = list_provenance(budget, label, results_root)
+    origin = {
+        "date": runs["finished"].max()[:10],
+        "hardware": "; ".join(dict.fromkeys(runs["hardware"])),
+        "commit": "; ".join(dict.fromkeys(runs["commit"])),
+        "source": f"bbgm table {label} --budget {budget} --record",
+    }
+    lines = []
+    for (method, setting), rows in table.frame.groupby(["method", "setting"], sort=False):
+        by_row = rows.set_index("row")
+        if "obtained" not in by_row.index:
+            continue
+        counts = {name: str(by_row.loc["obtained", name]) for name in ("n", "pairs")}
+        head = {"table": label, "budget": budget, "method": method, "setting": setting}
+        for column in table.columns:
+            value, std = (round(float(by_row.loc[row, column]), 4) for row in ("obtained", "std"))
+            numbers = {"value": str(value), "std": "" if pd.isna(std) else str(std)}
+            lines.append({**head, "column": column, **numbers, **counts, **origin})
+    frame = pd.DataFrame(lines, columns=list(COLUMNS))
+    path = (root or measured_root()) / budget / f"{label}.csv"
+    if path.is_file():
+        kept, key = _read(path), ["method", "setting", "hardware"]
+        kept = kept[~kept.set_index(key).index.isin(frame.set_index(key).index)]
+        frame = pd.concat([kept, frame], ignore_index=True)
+    write_text(path, str(frame.to_csv(index=False, lineterminator="\n")))
+    return path
+
+
+def _read(path: Path) -> pd.DataFrame:
+    """Every cell as it is written."""
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    if list(frame.columns) != list(COLUMNS):
+        raise ValueError(f"{path} has the columns {list(frame.columns)}, must have {list(COLUMNS)}")
+    return frame

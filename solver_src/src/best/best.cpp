@@ -1,0 +1,144 @@
+// Method "best": cheap starts first, then the coupled dual, tabu search where it leaves a gap, branch and bound last.
+#include <algorithm>
+#include <limits>
+
+#include "best/branch.hpp"
+#include "best/limits.hpp"
+#include "best/primal.hpp"
+#include "bounds/coupled/dual.hpp"
+#include "bounds/star.hpp"
+#include "pair/method.hpp"
+
+namespace gm {
+
+namespace {
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+
+// First temperature, times the scale of the costs. Trees are smaller after a hot start; the bound alone needs none.
+constexpr double hottest = 0.2, hottest_without_tree = 0.11;
+constexpr double cooling_without_tree = 0.5;  // at most
+constexpr int least_tree = 200;  // sweeps that a tree takes at least: with a budget below, branching is not tried
+constexpr int star_passes = 30;  // of the cheap bound, as long as they remove labels
+constexpr int star_trial = 2;    // so many, if removals come near
+constexpr double promising[star_trial] = {0.4, 0.8};  // StarBound::nearest() after each of them
+constexpr int tabu_level = 1;  // level before which the first tabu search comes: easy problems are proved by then
+
+// Where a sequence that falls geometrically ends, from three of its values; -inf when it does not fall so.
+double limit_of(const double (&x)[3]) {
+  const double step = x[1] - x[2], before = x[0] - x[1];
+  if (!(step > 0) || !(before > step)) return -inf;
+  return x[2] - step * step / (before - step);
+}
+
+class BestSolver {
+ public:
+  BestSolver(const Problem& problem, const Task& task)
+      : problem_(problem), task_(task), limits_(limits(task.options.effort)),
+        primal_(problem, task.tolerance, limits_) {}
+
+  Result run() {
+    const bool proved = prove();
+    Result result;
+    result.assignment = best().assignment;
+    result.objective = problem_.evaluate(best().assignment);
+    if (result.objective > 0) {  // rounding errors of the search around an optimum of 0
+      result.assignment.assign(problem_.n1, -1);
+      result.objective = 0;
+    }
+    result.optimal = proved;
+    result.lower_bound = proved ? result.objective : std::min(bound_, result.objective);
+    result.iterations = budget_.sweeps;
+    result.stop_reason = proved ? "optimal" : "work limit";
+    return result;
+  }
+
+ private:
+  const Incumbent& best() const { return primal_.best(); }
+  bool closed() const { return bound_ >= best().target(); }
+  void note() const { task_.note(budget_.sweeps, bound_, best().assignment); }
+
+  bool last_search() {
+    primal_.last_search(bound_);
+    return closed();
+  }
+
+  // True when the incumbent is proved to be optimal.
+  bool prove() {
+    if (problem_.size() == 0) return true;
+    primal_.start();
+    StarBound star(problem_, best().assignment);
+    bound_ = star.bound();
+    note();
+    if (closed()) return true;
+    primal_.descend_from(star.match());
+    if (closed()) return true;
+    for (int pass = 0; pass < star_passes; ++pass) {
+      const int removed = star.pass(best().target(), pass % 2 == 0);
+      bound_ = std::max(bound_, star.bound());
+      if (pass < star_trial) primal_.descend_from(star.match());
+      note();
+      if (closed() || star.size() == 0) return true;
+      if (pass < star_trial ? removed == 0 && star.nearest() < promising[pass] : 64 * removed < star.size()) break;
+    }
+    const Problem rest = star.size() < problem_.size() ? star.remainder() : Problem(0, 0, {}, {}, {}, {});
+    return prove_rest(star.size() < problem_.size() ? rest : problem_);
+  }
+
+  // The same for what the cheap bound left over.
+  bool prove_rest(const Problem& rest) {
+    std::vector<double> costs;
+    CoupledDual dual(rest);
+    const bool tree = limits_.branch_work >= least_tree * dual.sweep_work();
+    double temperature = (tree ? hottest : hottest_without_tree) * dual.scale();
+    const double cooling = tree ? limits_.cooling : std::min(limits_.cooling, cooling_without_tree);
+    const bool large = std::min(problem_.n1, problem_.n2) > 8;  // below, branching ends whatever the gap
+    double gaps[3] = {inf, inf, inf};                           // after the last three levels
+    bool searched = false;
+    int fruitful = -1;  // last level that improved the incumbent: more follow, up to twice as many
+    for (int level = 0; level < limits_.levels || (level < 2 * limits_.levels && level < fruitful + 3);
+         ++level, temperature *= cooling) {
+      const double before = best().value;
+      if (level >= tabu_level && !searched) {
+        searched = true;
+        primal_.first_search(bound_);
+        if (closed()) return true;
+      }
+      if (refine(dual, temperature, limits_.sweeps, best(), budget_)) return true;
+      const bool risen = dual.last_bound() > bound_;
+      bound_ = std::max(bound_, dual.last_bound());
+      dual.rounding_costs(costs);
+      primal_.round(costs);
+      note();
+      if (best().value < before) fruitful = level;
+      if (!tree && !risen && fruitful < level) {  // too hot to bring anything: leave the next temperature out
+        ++level;
+        temperature *= cooling;
+      }
+      gaps[0] = gaps[1];
+      gaps[1] = gaps[2];
+      gaps[2] = best().value - bound_;
+      const bool hopeless = large && limit_of(gaps) > limits_.hopeless_gap * dual.scale();
+      if (hopeless && level > tabu_level + 2 && level > fruitful) return last_search();
+    }
+    budget_.used = 0;
+    budget_.limit = limits_.branch_work;
+    if (budget_.limit >= least_tree * dual.sweep_work() && branch(dual, primal_.search(), primal_.best(), budget_))
+      return true;
+    note();
+    return last_search();
+  }
+
+  const Problem& problem_;
+  const Task& task_;
+  const Limits limits_;
+  Primal primal_;
+  Budget budget_;
+  double bound_ = -inf;
+};
+
+}  // namespace
+
+Result solve_best(const Problem& problem, const Task& task) { return BestSolver(problem, task).run(); }
+
+}  // namespace gm

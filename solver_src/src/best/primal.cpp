@@ -1,0 +1,84 @@
+#include "best/primal.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gm {
+
+namespace {
+
+constexpr std::int64_t first_scans = 5'000'000;  // assignments that the first tabu search may look at
+constexpr int move_labels = 400;  // the last searches make fewer moves where each looks at more assignments
+
+}  // namespace
+
+Primal::Primal(const Problem& problem, const Tolerance& tolerance, const Limits& limits)
+    : problem_(problem), tolerance_(tolerance), limits_(limits), search_(problem) {
+  best_.assignment.assign(problem.n1, -1);
+  best_.tolerance = tolerance.gap(0);
+}
+
+void Primal::take() {
+  if (search_.best_value() >= best_.value) return;
+  best_.value = search_.best_value();
+  best_.assignment = search_.best();
+  best_.tolerance = tolerance_.gap(best_.value);
+}
+
+void Primal::start() {
+  search_.start(std::vector<int>(problem_.n1, -1));
+  search_.greedy();
+  search_.descend();
+  take();
+}
+
+void Primal::descend_from(const std::vector<int>& assignment) {
+  search_.start(assignment);
+  search_.descend();
+  fuse_and_take();
+}
+
+void Primal::round(const std::vector<double>& costs) {
+  solve_lap(problem_.n1, problem_.n2, costs.data(), lap_);
+  descend_from(lap_.match);
+}
+
+void Primal::fuse_and_take() {
+  if (best_.value < 0 && search_.best() != best_.assignment) {
+    const std::vector<int> found = search_.best();
+    search_.start(found);
+    search_.fuse(best_.assignment);
+  }
+  take();
+}
+
+void Primal::tabu(const std::vector<int>& start, std::int64_t moves, std::uint64_t seed, double bound) {
+  search_.start(start);
+  search_.tabu(moves, seed, bound);
+  run_value_ = search_.best_value();
+  fuse_and_take();
+}
+
+void Primal::first_search(double bound) {
+  const std::int64_t moves = limits_.first_moves * std::min(problem_.n1, problem_.n2);
+  tabu(best_.assignment, std::min(moves, first_scans / problem_.size()), 1, bound);
+}
+
+// Tabu searches from the last matching that the dual proposed, and from each new incumbent. Those that end at the
+// incumbent agree on it: after two, it is taken for the best there is. One that does not makes the next ones longer.
+void Primal::last_search(double bound) {
+  const std::int64_t limit = std::min(limits_.moves, limits_.moves * move_labels / problem_.size());
+  std::int64_t moves = limits_.run_moves, used = 0;
+  bool from_incumbent = false;
+  for (std::uint64_t seed = 2, agreed = 0; agreed < 2 && used < limit && bound < best_.target(); ++seed) {
+    const double before = best_.value, tolerance = std::max(best_.tolerance, 1e-12 * std::fabs(before));
+    tabu(from_incumbent ? best_.assignment : lap_.match, moves, seed, bound);
+    used += moves;
+    const bool found = best_.value < before - tolerance, same = run_value_ <= before + tolerance;
+    agreed = found ? 0 : agreed + (same && !from_incumbent);
+    if (!from_incumbent && (found || !same)) moves += 3 * moves / 4;
+    from_incumbent = found;
+  }
+}
+
+}  // namespace gm

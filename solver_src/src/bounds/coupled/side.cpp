@@ -1,0 +1,134 @@
+#include "bounds/coupled/side.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "core/poll.hpp"
+#include "core/vec.hpp"
+
+namespace gm::coupled {
+
+namespace {
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+void Side::build(const Problem& p, int which, const std::vector<int>& local, TermPlaces& places) {
+  const std::vector<int>& node = which == 0 ? p.left : p.right;
+  const std::vector<int>& start = which == 0 ? p.row_start : p.col_start;
+  n = which == 0 ? p.n1 : p.n2;
+  labels.resize(n);
+  node_at.assign(n + 1, 0);
+  incident.resize(n);
+  may_be_idle.assign(n, 1);
+  for (int i = 0; i < n; ++i) {
+    labels[i] = start[i + 1] - start[i] + 1;
+    node_at[i + 1] = node_at[i] + vec::padded(labels[i]);
+  }
+  u.assign(node_at[n], inf);
+  for (int i = 0; i < n; ++i) u[node_at[i] + labels[i] - 1] = 0;
+  for (int a = 0; a < p.size(); ++a) u[node_at[node[a]] + local[a]] = 0.5 * p.cost[a];
+  marginal.resize(u.size());
+
+  std::vector<int> id(static_cast<std::size_t>(n) * n, -1);
+  std::size_t total = 0;
+  places.at.resize(p.terms.size());
+  places.table.resize(p.terms.size());
+  for (std::size_t t = 0; t < p.terms.size(); ++t) {
+    int a = p.terms[t].a, b = p.terms[t].b;
+    if (node[a] > node[b]) std::swap(a, b);
+    const int i = node[a], k = node[b];
+    int& table = id[static_cast<std::size_t>(i) * n + k];
+    if (table < 0) {
+      table = static_cast<int>(tables.size());
+      const int rows = labels[i], width = static_cast<int>(vec::padded(labels[k]));
+      tables.push_back({i, k, rows, width, total, rows_and_columns, rows_and_columns + vec::padded(rows)});
+      total += static_cast<std::size_t>(rows) * width;
+      rows_and_columns += vec::padded(rows) + width;
+      incident[i].push_back({table, true});
+      incident[k].push_back({table, false});
+    }
+    places.table[t] = table;
+    places.at[t] = tables[table].start + static_cast<std::size_t>(local[a]) * tables[table].width + local[b];
+  }
+  poll(8 * static_cast<std::int64_t>(p.terms.size()));
+  x.assign(total, inf);
+  poll(2 * static_cast<std::int64_t>(total));
+  least.resize(tables.size());
+  // No cost where there is no term, infinite where both labels are the same node of the other graph.
+  const std::vector<int>& other = which == 0 ? p.right : p.left;
+  for (const Table& table : tables) {
+    const int i = table.row_node, k = table.column_node;
+    poll(8 * static_cast<std::int64_t>(table.rows) * table.width);
+    double* row = x.data() + table.start;
+    for (int r = 0; r < table.rows; ++r, row += table.width) {
+      std::fill_n(row, labels[k], 0.0);
+      if (r + 1 == table.rows) continue;  // unmatched
+      const int j = other[which == 0 ? start[i] + r : p.col[start[i] + r]];
+      if (const int b = which == 0 ? p.find(k, j) : p.find(j, k); b >= 0) row[local[b]] = inf;
+    }
+  }
+  for (std::size_t t = 0; t < p.terms.size(); ++t) x[places.at[t]] = 0.5 * p.terms[t].cost;
+  row_least_.resize(labels.empty() ? 0 : *std::max_element(labels.begin(), labels.end()));
+}
+
+void Side::forbid(int node, int label) {
+  u[node_at[node] + label] = inf;
+  for (const Incident& e : incident[node]) {
+    const Table& table = tables[e.table];
+    double* entries = x.data() + table.start;
+    if (e.as_row)
+      std::fill_n(entries + static_cast<std::size_t>(label) * table.width, table.width, inf);
+    else
+      for (int r = 0; r < table.rows; ++r) entries[static_cast<std::size_t>(r) * table.width + label] = inf;
+  }
+}
+
+bool Side::exhausted() const {
+  for (int i = 0; i < n; ++i) {
+    const auto begin = u.begin() + node_at[i];
+    if (std::none_of(begin, begin + labels[i], [](double c) { return c < inf; })) return true;
+  }
+  return false;
+}
+
+GM_CLONES void Side::minima() {
+  poll(2 * static_cast<std::int64_t>(x.size()));
+  std::fill(marginal.begin(), marginal.end(), 0.0);
+  double* rows = row_least_.data();
+  for (std::size_t e = 0; e < tables.size(); ++e) {
+    const Table& table = tables[e];
+    double* row_out = marginal.data() + node_at[table.row_node];
+    double* column_out = marginal.data() + node_at[table.column_node];
+    double lowest = inf;
+    const double* entries = x.data() + table.start;
+    for (int r = 0; r < table.rows; ++r, entries += table.width) {
+      vec::Four m, y;
+      vec::fill(inf, m);
+      for (int c = 0; c < table.width; c += 4) {
+        vec::load(entries + c, y);
+        vec::min(y, m, m);
+      }
+      rows[r] = std::min(std::min(m[0], m[1]), std::min(m[2], m[3]));
+      lowest = std::min(lowest, rows[r]);
+    }
+    least[e] = lowest;
+    for (int r = 0; r < table.rows; ++r) row_out[r] += rows[r] - lowest;
+    entries = x.data() + table.start;
+    for (int c = 0; c < table.width; c += 4) {
+      vec::Four m, y;
+      vec::fill(inf, m);
+      for (int r = 0; r < table.rows; ++r) {
+        vec::load(entries + static_cast<std::size_t>(r) * table.width + c, y);
+        vec::min(y, m, m);
+      }
+      vec::load(column_out + c, y);
+      y += m - lowest;
+      vec::store(column_out + c, y);
+    }
+  }
+}
+
+}  // namespace gm::coupled

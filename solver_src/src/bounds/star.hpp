@@ -1,0 +1,57 @@
+// The cheap bound: each assignment's star of terms. Every term's cost is split between its two assignments; an
+// assignment costs its own part plus the least that its star can add, a small linear assignment between the neighbours
+// of its two nodes; a linear assignment over these values is a lower bound. A pass over the assignments moves what each
+// can spare to its partners' stars (Hahn and Grant 1998, on the terms that exist) and removes assignments that no
+// better matching uses: easy problems end here, and most others shrink.
+#pragma once
+
+#include <vector>
+
+#include "bbgm_solver/problem.hpp"
+#include "bounds/star_layout.hpp"
+#include "core/lap.hpp"
+#include "core/memory.hpp"
+
+namespace gm {
+
+class StarBound {
+ public:
+  // The nearer `matching` is to the best one, the better the first split.
+  StarBound(const Problem& problem, const std::vector<int>& matching);
+
+  // The bound of the present split. +inf: nothing is left.
+  double bound();
+  // Moves costs, with bound() called since the last pass; what no matching cheaper than `upper` uses is removed for
+  // good. Returns the number of assignments removed.
+  int pass(double upper, bool forward);
+
+  const std::vector<int>& match() const { return lap_.match; }  // of the last bound()
+  int size() const { return size_; }                            // assignments left
+  // How near to its removal an assignment came that the last pass left, 0 to 1.
+  double nearest() const { return nearest_; }
+  // The problem without the removed assignments; nodes keep their numbers.
+  Problem remainder() const;
+
+ private:
+  void split(const std::vector<int>& matching);
+  double value(int a);
+  double force(int a);
+  void remove(int a);
+
+  const Problem& problem_;
+  const StarLayout layout_;
+  Array<double> part_;           // (2 T,) share of a term's cost in the star of an assignment, +inf when removed
+  std::vector<char> alive_;      // (A,)
+  std::vector<int> labels_[2];   // assignments left of a node
+  std::vector<char> forced_[2];  // a node that every better matching matches
+  bool any_forced_ = false;
+  std::vector<double> costs_;   // (n1, n2) star values, +inf where forbidden or removed
+  Array<double> potential_;     // like StarLayout::nodes: of the star's linear assignment, from the last bound()
+  std::vector<double> matrix_;  // of the star that value() looked at last, as are the next two
+  std::vector<double> reward_[2];
+  LapResult star_lap_, lap_;
+  int size_;
+  double nearest_ = 0;
+};
+
+}  // namespace gm

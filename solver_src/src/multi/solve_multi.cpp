@@ -1,0 +1,187 @@
+#include "bbgm_solver/solve_multi.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "bbgm_solver/solve.hpp"
+#include "core/poll.hpp"
+#include "core/random.hpp"
+#include "multi/bound.hpp"
+#include "multi/search.hpp"
+#include "multi/synchronise.hpp"
+
+namespace gm {
+
+namespace {
+
+// What an effort may cost. Work is counted, never timed.
+struct Limits {
+  int steps;            // of the bound
+  double progress;      // part of the gap that ten steps must close, or they were the last
+  std::int64_t work;    // of the bound's steps
+  std::int64_t search;  // of the local searches
+};
+
+constexpr int trial = 10;          // steps
+constexpr int patience = 3;        // steps without progress until steps become shorter
+constexpr int most_fruitless = 6;  // local searches in a row that bring nothing better
+
+Limits limits(Effort effort) {
+  switch (effort) {
+    case Effort::fast: return {10, 0.5, 5'000'000, 50'000'000};
+    case Effort::thorough: return {1000, 0.02, 20'000'000'000, 20'000'000'000};
+    default: return {60, 0.5, 30'000'000, 500'000'000};
+  }
+}
+
+std::vector<int> random_order(int n, std::uint64_t& random) {
+  std::vector<int> order(n);
+  std::iota(order.begin(), order.end(), 0);
+  for (int k = n - 1; k > 0; --k) std::swap(order[k], order[draw(random, static_cast<std::uint64_t>(k) + 1)]);
+  return order;
+}
+
+// Of the matchings inside the local searches: there are many of them, most only confirm what is there.
+Options search_options(const MultiOptions& options) {
+  Options inner = options.pair;
+  if (inner.effort == Effort::normal) inner.effort = Effort::fast;
+  return inner;
+}
+
+class MultiSolver {
+ public:
+  MultiSolver(const MultiProblem& problem, const MultiOptions& options)
+      : problem_(problem), options_(options), limits_(limits(options.pair.effort)),
+        bounds_(problem, options.pair, options.threads), search_(problem, search_options(options)),
+        value_(problem.empty_objective()) {}
+
+  MultiResult run() {
+    bound_ = bounds_.solve();
+    take(synchronise(problem_, bounds_.matchings()));
+    if (options_.method == MultiMethod::best) search();
+    MultiResult result;
+    result.cliques = problem_.canonical(best_);
+    result.objective = value_;
+    result.optimal = closed();
+    result.lower_bound = result.optimal ? value_ : bound_;
+    if (options_.method == MultiMethod::sync)
+      result.stop_reason = "synchronised";
+    else
+      result.stop_reason = result.optimal ? "optimal" : "work limit";
+    return result;
+  }
+
+ private:
+  bool closed() const {
+    return value_ - bound_ <= options_.pair.tolerance * std::max(std::fabs(value_), problem_.largest_cost);
+  }
+
+  void take(const Cliques& cliques) {
+    const double value = problem_.evaluate(cliques);
+    if (value < value_ - 1e-9 * std::fabs(value_))
+      fruitless_starts_ = 0;
+    else
+      ++fruitless_starts_;
+    if (!(value < value_)) return;
+    value_ = value;
+    best_ = cliques;
+  }
+
+  // Descends from the present state, unless that has been done before.
+  void descend() {
+    if (closed() || !seen_.insert(search_.cliques()).second) return;
+    search_.descend();
+    take(search_.cliques());
+  }
+
+  // The local searches take turns with the steps of the bound: either can end both.
+  void search() {
+    search_.start(best_);
+    descend();
+    search_.agree(bounds_.matchings());
+    descend();
+    std::uint64_t random = options_.seed;
+    bool stepping = true;
+    for (int k = 0; !closed(); ++k) {
+      const bool searching =
+          k < options_.starts && fruitless_starts_ < most_fruitless && search_.work() < limits_.search;
+      if (searching) {
+        restart(k, random);
+        descend();
+      }
+      stepping = stepping && !closed() && step(k);
+      if (!searching && !stepping) break;
+    }
+  }
+
+  // Three starts from nothing, then from parts of the best matching.
+  void restart(int k, std::uint64_t& random) {
+    if (k == 0) return search_.build_in_order(random_order(problem_.graphs(), random));
+    if (k == 1) return search_.build_as_tree(random_order(problem_.graphs(), random));
+    if (k == 2) return search_.build_at_random(random);
+    Cliques kept;
+    for (const std::vector<int>& clique : best_)
+      if (draw(random, 3) != 0) kept.push_back(clique);
+    search_.start(kept);
+  }
+
+  // One step of the bound; its matchings start a local search if they agree better than those before. False: the last.
+  bool step(int k) {
+    if (k == 0) work_before_ = bounds_.work();
+    if (k % trial == 0) {
+      if (k > 0 && bound_ - bound_before_ < limits_.progress * (value_ - bound_)) return false;
+      bound_before_ = bound_;
+    }
+    if (k >= limits_.steps || bounds_.work() - work_before_ > limits_.work) return false;
+    if (!bounds_.exact() || !bounds_.raise(value_)) return false;
+    const double bound = bounds_.solve();
+    if (bound > bound_) {
+      bound_ = bound;
+      fruitless_steps_ = 0;
+    } else if (++fruitless_steps_ % patience == 0) {
+      bounds_.shorten();
+    }
+    search_.agree(bounds_.matchings());
+    if (search_.value() < agreed_) {
+      agreed_ = search_.value();
+      descend();
+    }
+    return true;
+  }
+
+  const MultiProblem& problem_;
+  const MultiOptions& options_;
+  const Limits limits_;
+  CycleBound bounds_;
+  CliqueSearch search_;
+  Cliques best_;
+  double value_, bound_ = 0;
+  int fruitless_starts_ = 0;  // since the last better matching
+  std::set<Cliques> seen_;    // starts of descents
+  double agreed_ = 0;         // least value of agreed matchings before a descent
+  double bound_before_ = 0;   // at the last trial
+  std::int64_t work_before_ = 0;
+  int fruitless_steps_ = 0;
+};
+
+}  // namespace
+
+MultiResult solve_multi(const MultiProblem& problem, const MultiOptions& options) {
+  const PollScope scope(options.pair.give_up);
+  if (problem.graphs() != 2 || problem.pairs.empty()) return MultiSolver(problem, options).run();
+  MultiResult result;
+  const Result pair = solve(*problem.pairs.front().problem, options.pair);
+  for (int i = 0; i < problem.size[0]; ++i)
+    if (pair.assignment[i] >= 0) result.cliques.push_back({i, pair.assignment[i]});
+  result.objective = pair.objective;
+  result.lower_bound = pair.lower_bound;
+  result.optimal = pair.optimal;
+  result.stop_reason = pair.stop_reason;
+  return result;
+}
+
+}  // namespace gm

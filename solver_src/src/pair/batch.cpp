@@ -1,0 +1,102 @@
+// Many problems in threads, the largest first.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <numeric>
+#include <system_error>
+#include <thread>
+
+#ifdef __linux__
+#include <sched.h>
+#endif
+
+#include "bbgm_solver/solve.hpp"
+
+namespace gm {
+
+namespace {
+
+int usable_cores() {
+#ifdef __linux__
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+#endif
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+// Estimated work, to start the large ones first.
+double weight(const Problem& p) { return static_cast<double>(p.terms.size()) * (p.n1 + p.n2) + p.size(); }
+
+}  // namespace
+
+std::vector<Result> solve_batch(const std::vector<const Problem*>& problems, const Options& options, int threads) {
+  const int n = static_cast<int>(problems.size());
+  std::vector<Result> results(n);
+  std::vector<int> order(n);
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int s, int t) { return weight(*problems[s]) > weight(*problems[t]); });
+  std::atomic<int> next{0};
+  std::atomic<bool> stop{false};
+  std::exception_ptr failure;
+  std::mutex lock;  // of failure and at_work
+  std::condition_variable finished;
+  int at_work = 0;
+  const auto work = [&](const Options& own) {
+    for (int k = next++; k < n && !stop; k = next++) {
+      try {
+        results[order[k]] = solve(*problems[order[k]], own);
+      } catch (...) {
+        const std::lock_guard<std::mutex> guard(lock);
+        if (!failure) failure = std::current_exception();
+        stop = true;
+      }
+    }
+  };
+  // The caller is asked in its own thread only; the others look at what it said.
+  const GiveUp told = [&stop] { return stop.load(); };
+  Options worker = options;
+  worker.give_up = &told;
+  const int n_threads = std::min(threads > 0 ? threads : usable_cores(), n);
+  std::vector<std::thread> pool;
+  pool.reserve(n_threads);
+  try {
+    for (int t = 1; t < n_threads; ++t) {
+      pool.emplace_back([&] {
+        work(worker);
+        const std::lock_guard<std::mutex> guard(lock);
+        --at_work;
+        finished.notify_one();
+      });
+      const std::lock_guard<std::mutex> guard(lock);
+      ++at_work;
+    }
+  } catch (const std::system_error&) {
+    // No more threads are to be had: those that there are do the work.
+  }
+  work(options);
+  {
+    std::unique_lock<std::mutex> guard(lock);
+    while (!finished.wait_for(guard, std::chrono::milliseconds(20), [&] { return at_work == 0; })) {
+      guard.unlock();
+      std::exception_ptr raised;  // not thrown from here: the threads must be joined
+      try {
+        if (!stop && options.give_up && (*options.give_up)()) raised = std::make_exception_ptr(Interrupted());
+      } catch (...) {
+        raised = std::current_exception();
+      }
+      guard.lock();
+      if (!raised) continue;
+      if (!failure) failure = raised;
+      stop = true;
+    }
+  }
+  for (std::thread& t : pool) t.join();
+  if (failure) std::rethrow_exception(failure);
+  return results;
+}
+
+}  // namespace gm

@@ -1,0 +1,93 @@
+#include "search/local_search.hpp"
+
+#include <algorithm>
+
+#include "core/poll.hpp"
+
+namespace gm {
+
+LocalSearch::LocalSearch(const Problem& p)
+    : problem_(p), pair_costs_(p), at1_(p.n1, -1), at2_(p.n2, -1), gain_(p.cost),
+      complete_(static_cast<std::int64_t>(p.n1) * p.n2 == p.size()), column_(p.n2), pair_(p.n1, 0.0), held_(2 * p.n1),
+      best_(p.n1, -1), tabu_in_(p.size(), 0), tabu_out_(p.n1, 0) {}
+
+void LocalSearch::insert(int a) {
+  const Problem& p = problem_;
+  value_ += gain_[a];
+  at1_[p.left[a]] = a;
+  at2_[p.right[a]] = a;
+  for (int k = p.adj_start[a]; k < p.adj_start[a + 1]; ++k) gain_[p.adj[k].a] += p.adj[k].cost;
+}
+
+void LocalSearch::remove(int a) {
+  const Problem& p = problem_;
+  value_ -= gain_[a];
+  at1_[p.left[a]] = -1;
+  at2_[p.right[a]] = -1;
+  for (int k = p.adj_start[a]; k < p.adj_start[a + 1]; ++k) gain_[p.adj[k].a] -= p.adj[k].cost;
+}
+
+void LocalSearch::start(const std::vector<int>& assignment) {
+  std::fill(at1_.begin(), at1_.end(), -1);
+  std::fill(at2_.begin(), at2_.end(), -1);
+  gain_ = problem_.cost;
+  value_ = 0;
+  for (int i = 0; i < problem_.n1; ++i)
+    if (assignment[i] >= 0) insert(problem_.find(i, assignment[i]));
+  best_ = assignment;
+  best_value_ = value_;
+}
+
+std::vector<int> LocalSearch::assignment() const {
+  std::vector<int> result(problem_.n1);
+  for (int i = 0; i < problem_.n1; ++i) result[i] = at1_[i] < 0 ? -1 : problem_.right[at1_[i]];
+  return result;
+}
+
+std::int64_t LocalSearch::scan_work() const { return 8 * static_cast<std::int64_t>(problem_.size()); }
+
+void LocalSearch::keep_if_best() {
+  if (value_ >= best_value_) return;
+  best_value_ = value_;
+  for (int i = 0; i < problem_.n1; ++i) best_[i] = at1_[i] < 0 ? -1 : problem_.right[at1_[i]];
+}
+
+void LocalSearch::greedy() {
+  for (;;) {
+    double least = 0;
+    int best = -1;
+    for (int a = 0; a < problem_.size(); ++a)
+      if (gain_[a] < least && at1_[problem_.left[a]] < 0 && at2_[problem_.right[a]] < 0) {
+        least = gain_[a];
+        best = a;
+      }
+    if (best < 0) break;
+    poll(scan_work());
+    insert(best);
+  }
+  keep_if_best();
+}
+
+void LocalSearch::apply(const Move& move) {
+  if (move.drop >= 0) remove(at1_[move.drop]);
+  for (const int a : {move.insert1, move.insert2}) {
+    if (a < 0) continue;
+    if (at1_[problem_.left[a]] >= 0) remove(at1_[problem_.left[a]]);
+    if (at2_[problem_.right[a]] >= 0) remove(at2_[problem_.right[a]]);
+  }
+  for (const int a : {move.insert1, move.insert2})
+    if (a >= 0) insert(a);
+}
+
+void LocalSearch::descend() {
+  const double least = -1e-12 * (1e-300 + problem_.largest_cost);
+  for (;;) {
+    const Move move = best_move(false);
+    if (!(move.delta < least)) break;
+    poll(scan_work());
+    apply(move);
+  }
+  keep_if_best();
+}
+
+}  // namespace gm

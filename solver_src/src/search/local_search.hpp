@@ -1,0 +1,61 @@
+// Local search over matchings: insert, drop, replace and swap moves with incrementally kept gains; tabu search on top.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "bbgm_solver/problem.hpp"
+#include "search/pair_costs.hpp"
+
+namespace gm {
+
+class LocalSearch {
+ public:
+  explicit LocalSearch(const Problem& problem);
+
+  // Starts from a matching: assignment[i] = j or -1.
+  void start(const std::vector<int>& assignment);
+  // Best insertion after best insertion, from the present matching, until none pays.
+  void greedy();
+  // Best move after best move until none pays.
+  void descend();
+  // Takes over from another matching whatever pays.
+  void fuse(const std::vector<int>& other);
+  // Tabu search: `moves` moves, each the best that is not tabu. Ends early when the best value reaches `goal`.
+  // Keeps the best matching found since start() in best(). Returns the number of moves made.
+  std::int64_t tabu(std::int64_t moves, std::uint64_t seed, double goal);
+
+  double value() const { return value_; }
+  double best_value() const { return best_value_; }
+  std::vector<int> assignment() const;
+  const std::vector<int>& best() const { return best_; }
+
+ private:
+  struct Move {
+    double delta;
+    int insert1 = -1, insert2 = -1;  // assignments that enter
+    int drop = -1;                   // node of graph 1 that is freed, for a pure drop
+  };
+  Move best_move(bool use_tabu);
+  Move best_move_listed(bool use_tabu);
+  Move best_move_complete(bool use_tabu);
+  void apply(const Move& move);
+  void insert(int a);
+  void remove(int a);
+  void keep_if_best();
+  std::int64_t scan_work() const;  // of a scan of all moves, as poll() counts
+
+  const Problem& problem_;
+  const PairCosts pair_costs_;
+  std::vector<int> at1_, at2_;         // chosen assignment of a node of graph 1 / 2, or -1
+  std::vector<double> gain_;           // (A,) cost of a plus its terms with the chosen assignments
+  const bool complete_;                // every pair of nodes is an assignment
+  std::vector<double> column_, pair_;  // (n2,), (n1,) scratch of best_move
+  std::vector<int> held_;
+  double value_ = 0, best_value_ = 0;
+  std::vector<int> best_;
+  std::vector<std::int64_t> tabu_in_, tabu_out_;  // (A,) first move at which a may enter, (n1,) may be dropped
+  std::int64_t time_ = 0;
+};
+
+}  // namespace gm

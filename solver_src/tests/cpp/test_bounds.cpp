@@ -1,0 +1,78 @@
+// The star bound and the coupled dual.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "bounds/coupled/dual.hpp"
+#include "bounds/star.hpp"
+#include "cpp/problems.hpp"
+
+using namespace gm;
+using namespace gm::test;
+
+namespace {
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+TEST_CASE("star bound: every split is a bound, passes keep the optimum and never lower the bound") {
+  for (int seed = 0; seed < 60; ++seed) {
+    const Problem p = random_problem(4, 5, 300 + seed, seed % 3 ? 0.7 : 1.1);
+    const double best = optimum(p);
+    std::vector<int> optimal;
+    each_matching(p, [&](const std::vector<int>& match) {
+      if (p.evaluate(match) < best + 1e-12) optimal = match;
+    });
+    for (const double above : {1e-6, 0.3, 2.0}) {
+      StarBound star(p, seed % 2 ? optimal : std::vector<int>(p.n1, -1));
+      double bound = star.bound();
+      for (int pass = 0; pass < 12; ++pass) {
+        const double before = bound;
+        star.pass(best + above, pass % 2 == 0);
+        bound = star.bound();
+        CHECK(bound >= before - 1e-9);
+        CHECK(bound <= best + 1e-9);
+      }
+      const Problem rest = star.remainder();
+      for (int i = 0; i < p.n1; ++i) CHECK((optimal[i] < 0 || rest.find(i, optimal[i]) >= 0));
+      CHECK(optimum(rest) == doctest::Approx(best));
+    }
+  }
+}
+
+TEST_CASE("coupled dual: every split is a bound, removal keeps what is better, compacting changes nothing") {
+  for (int seed = 0; seed < 30; ++seed) {
+    const Problem p = random_problem(4, 5, 100 + seed);
+    const double best = optimum(p);
+    CoupledDual dual(p);
+    CHECK(dual.bound() <= best + 1e-12);
+    for (const double temperature : {1.0, 0.1, 0.01, 0.001}) {
+      dual.anneal(temperature * dual.scale(), 5);
+      CHECK(dual.bound() <= best + 1e-9);
+      const double before = dual.last_bound();
+      CoupledDual copy(dual);
+      copy.compact();
+      CHECK(copy.bound() == doctest::Approx(before).epsilon(1e-9));
+      // An upper bound just above the optimum: the optimum's own labels must survive.
+      dual.remove_above(best + 0.05);
+      CHECK(!dual.empty());
+      dual.compact();
+      CHECK(dual.bound() <= best + 1e-9);
+    }
+    // Choosing a label bounds the matchings that have it.
+    for (int i = 0; i < p.n1; ++i)
+      for (const int label : CoupledDual(p).labels_left(i)) {
+        double constrained = inf;
+        each_matching(p, [&](const std::vector<int>& match) {
+          if (match[i] == (label < 0 ? -1 : p.right[label])) constrained = std::min(constrained, p.evaluate(match));
+        });
+        CoupledDual child(p);
+        child.choose(i, label);
+        child.compact();
+        child.anneal(0.05 * child.scale(), 5);
+        CHECK(child.bound() <= constrained + 1e-9);
+      }
+  }
+}

@@ -1,0 +1,94 @@
+"""What stands between markers is what the CSV files say."""
+
+import pytest
+
+from bbgm.prose import fill, read_measured
+
+WILLOW = "measured: willow/Willow method=BB-GM"
+CPU, GPU = 'hardware="AMD EPYC (Zen 5), 2 cores"', 'hardware="NVIDIA H200"'
+
+
+def between(marker: str) -> str:
+    """What an inline marker is filled with."""
+    text = fill(f"a <!-- {marker} -->old<!-- end --> b")
+    assert text.startswith(f"a <!-- {marker} -->")
+    assert text.endswith("<!-- end --> b")
+    return text.removeprefix(f"a <!-- {marker} -->").removesuffix("<!-- end --> b")
+
+
+@pytest.mark.parametrize(
+    ("marker", "expected"),
+    [
+        (f"{WILLOW} column=mean {CPU}", "97.5 ± 0.2"),
+        (f"{WILLOW} column=mean {GPU}", "97.5 ± 0.4"),
+        (f"{WILLOW} column=duck {GPU} show=value", "90.8"),
+        (f"{WILLOW} {GPU} show=date", "2026-11-28"),
+        (f"{WILLOW} show=n", "5"),
+        ('measured: willow/Willow method="BB-GM (untrained)" column=face', "39.2 ± 16.6"),
+        ("measured: demo/Willow method=BB-GM setting=Pt=yes;Wt=no column=mean show=n", "1"),
+        ("published: PascalVOCSampling setting=filter=inclusion column=mean show=value", "73.1"),
+        ("published: Willow method=BB-GM setting=Pt=no;Wt=yes column=mean", "96.8"),  # the paper prints none
+    ],
+)
+def test_one_number(marker: str, expected: str) -> None:
+    assert between(marker) == expected
+
+
+def test_one_run_has_no_deviation() -> None:
+    frame = read_measured("demo/Willow").query("method == 'BB-GM' and setting == 'Pt=yes;Wt=no' and column == 'mean'")
+    assert frame["n"].item() == 1
+    shown = between("measured: demo/Willow method=BB-GM setting=Pt=yes;Wt=no column=mean")
+    assert shown == f"{frame['value'].item():.1f}"
+
+
+@pytest.mark.parametrize(
+    ("marker", "message"),
+    [
+        (f"{WILLOW} column=mean", r"chooses 2 in place of one: \['97.5 ± 0.2', '97.5 ± 0.4'\]"),
+        (f"{WILLOW} colum=mean", "there is no column 'colum'"),
+        (f"{WILLOW} column=cat", r"no column is 'cat' here: there are \['face', 'motorbike'"),
+        (f"{WILLOW} show=mean", "show is 'mean', must be one of"),
+        ("measured: willow/Willow method=BB-GM (untrained)", "'\\(untrained\\)' is not of the form name=value"),
+        ("measured: willow/Wilow", r"there is no .*Wilow\.csv: the files in .* are \[.*'willow/Willow'"),
+        ("published: Wilow column=mean", "table 'Wilow' is not one of"),
+    ],
+)
+def test_what_is_not_there_is_named(marker: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        between(marker)
+
+
+def table(marker: str) -> list[list[str]]:
+    lines = fill(f"<!-- {marker} -->\nold\n<!-- end -->").splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+
+
+def test_a_table_has_a_row_for_each_method_setting_and_origin() -> None:
+    head, _, *rows = table("measured: willow/Willow column=duck column=mean published=yes")
+    assert head == ["method", "setting", "duck", "mean", "runs", "measured on"]
+    frame = read_measured("willow/Willow")
+    ours = [row for row in rows if not row[0].endswith(", published")]
+    assert len(ours) == len(frame[["method", "setting", "hardware"]].drop_duplicates()) == 8
+    for row in ours:
+        date, _, hardware = row[-1].partition(", ")
+        chosen = frame[(frame["method"] == row[0]) & (frame["hardware"] == hardware) & (frame["date"] == date)]
+        numbers = chosen.set_index("column")
+        assert row[2:4] == [f"{numbers['value'][name]:.1f} ± {numbers['std'][name]:.1f}" for name in ("duck", "mean")]
+        assert row[4] == "5"
+    paper = [row for row in rows if row[0].endswith(", published")]
+    assert ["BB-GM, published", "Pt=no, Wt=yes", "89.0 ± 1.0", "96.8", "20", ""] in paper
+    assert [row[0] for row in paper] == ["BB-GM, published", "DGMC*, published"]
+    assert rows.index(paper[0]) + 1 == rows.index(ours[0])
+
+
+def test_what_all_rows_share_stands_below_the_table() -> None:
+    text = fill("<!-- measured: demo/Spair -->\n<!-- end -->")
+    (origin,) = set(read_measured("demo/Spair")[["date", "commit"]].itertuples(index=False, name=None))
+    assert text.splitlines()[-2].startswith(f"Measured on {origin[0]}, ")
+    assert text.splitlines()[-2].endswith(f", commit {origin[1]}.")
+    assert table("measured: demo/Spair")[0] == ["method", "easy", "medium", "hard", "all", "runs"]
+
+
+def test_filling_again_changes_nothing() -> None:
+    text = fill("x\n\n<!-- measured: willow/Willow published=yes -->\n<!-- end -->\n\ny")
+    assert fill(text) == text

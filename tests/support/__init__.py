@@ -1,0 +1,1 @@
+"""What several tests share: solvers by enumeration, and random draws of instances, pairs and images."""
