@@ -11,7 +11,7 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3; do \
 	if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo $$python; break; fi; done)
 CXX_FOUND := $(shell command -v "$${CXX:-c++}" || command -v g++ || command -v clang++)
 
-# What is installed is remembered by the content that it was made from: a changed file installs again, a touched one does not.
+# Marker files record the content of what is installed: a changed file triggers a new installation, a touched one does not.
 content = $(shell cksum $(1) 2>/dev/null | cksum | cut -d ' ' -f 1)
 SOLVER_CPP = $(shell find solver_src -name '*.[ch]pp' -not -path '*/build/*' | LC_ALL=C sort)
 SOLVER_FILES := $(shell find solver_src -type f \( -name '*.[ch]pp' -o -name '*.py*' -o -name 'CMakeLists.txt' \) \
@@ -20,16 +20,16 @@ PACKAGES := .venv/.packages-$(call content,requirements.txt)
 SOLVER := .venv/.solver-$(call content,requirements.txt $(SOLVER_FILES))
 MODULE := .venv/.module-$(call content,requirements.txt pyproject.toml demo_src/pyproject.toml)
 
-# For network.spline: torch_geometric and the tests that compare with it. It is built from source once (4 minutes on 2 cores) and kept for later clones.
+# For network.spline: torch_geometric, and tests that compare with it. Built from source once (4 minutes on 2 cores) and kept for later clones.
 SPLINE_VERSION := 1.2.2
 TORCH_VERSION := $(shell sed -n 's/^torch==//p' requirements.txt)
 SPLINE := .venv/.torch_spline_conv-$(SPLINE_VERSION)-$(TORCH_VERSION)
 WHEELS = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/bbgm/wheels/torch-$(TORCH_VERSION)-$(shell \
 	$(BIN)/python -c 'import sysconfig, sys; print(sys.implementation.cache_tag, sysconfig.get_platform(), sep="-")')
 
-# A killed Snakemake leaves its folder locked. Where no other make is at work here, that lock is stale.
+# A killed Snakemake leaves its folder locked. If no other make is running here, that lock is stale.
 SNAKEMAKE = exec 9>.venv/.at_work; if command -v flock >/dev/null; then \
-	  flock -n 9 || { echo "make is already at work in this folder: wait for it, or end it"; exit 1; }; \
+	  flock -n 9 || { echo "make is already running in this folder: wait for it, or stop it"; exit 1; }; \
 	  [ -z "$$(ls -A .snakemake/locks 2>/dev/null)" ] || snakemake --unlock >/dev/null 2>&1; fi; \
 	snakemake 9>&-
 
@@ -77,7 +77,7 @@ $(SPLINE): $(PACKAGES)
 	  pip install --quiet --disable-pip-version-check --no-deps "$(WHEELS)"/torch_spline_conv-$(SPLINE_VERSION)-*.whl \
     && touch $@; fi
 
-# An independent benchmark that the scores are compared with; no wheel for every platform.
+# An independent benchmark to compare the scores with; it has no wheel for some platforms.
 PYGMTOOLS_VERSION := 0.6.0
 PYGMTOOLS := .venv/.pygmtools-$(PYGMTOOLS_VERSION)
 $(PYGMTOOLS): $(PACKAGES)
@@ -85,7 +85,7 @@ $(PYGMTOOLS): $(PACKAGES)
 	  pygmtools==$(PYGMTOOLS_VERSION) && touch $@ \
 	  || echo "== pygmtools could not be installed: the comparison with its benchmark will be skipped"
 
-# Header of the solver's C++ unit tests, a package of the system: installed where that is allowed.
+# Header for the solver's C++ unit tests, a system package: installed if the user may do so.
 .PHONY: doctest
 doctest:
 	@echo '#include <doctest/doctest.h>' | "$${CXX:-c++}" -E -x c++ - >/dev/null 2>&1 \
@@ -107,7 +107,7 @@ test: setup $(SPLINE) $(PYGMTOOLS) doctest ## set up, then run every test
 	@echo "== Tests of the module, the demo's renderer, the notebooks and the workflow"
 	@python -m pytest -n 2 --dist worksteal
 
-test-sanitize: doctest ## the C++ unit tests of the solver under AddressSanitizer and UndefinedBehaviorSanitizer
+test-sanitize: doctest ## run the solver's C++ unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@cmake -S solver_src -B build/sanitize -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBBGM_SOLVER_PYTHON=OFF -DBBGM_SOLVER_TESTS=ON \
 	  -DBBGM_SOLVER_SANITIZE=ON
 	@cmake --build build/sanitize
@@ -115,7 +115,7 @@ test-sanitize: doctest ## the C++ unit tests of the solver under AddressSanitize
 
 FUZZ_SECONDS ?= 60
 FUZZ := build/fuzz
-# clang carries libFuzzer; elsewhere, cmake says what to install, and the solver is not fuzzed.
+# clang includes libFuzzer; with another compiler, cmake says what to install, and the solver is not fuzzed.
 fuzz: setup ## fuzz solve and solve_multi (needs clang), then read_dd, for FUZZ_SECONDS=60 each
 	@cmake -S solver_src -B $(FUZZ) -DCMAKE_CXX_COMPILER=$$(command -v clang++ || command -v "$${CXX:-c++}") \
 	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBBGM_SOLVER_PYTHON=OFF -DBBGM_SOLVER_FUZZ=ON
@@ -125,16 +125,16 @@ fuzz: setup ## fuzz solve and solve_multi (needs clang), then read_dd, for FUZZ_
 	  -max_total_time=$(FUZZ_SECONDS) -max_len=600 -len_control=0 -timeout=60 -artifact_prefix=$(FUZZ)/$$subject-; fi; done
 	@python solver_src/tests/fuzz/fuzz_read_dd.py $(FUZZ_SECONDS) $(FUZZ)/read_dd
 
-willow: setup ## runs, tables and figures of the real Willow images; needs BBGM_DATA and BBGM_WEIGHTS
-	@echo "== Willow: on 2 cores about half an hour, and an hour for each of three runs that fine-tune VGG16"
+willow: setup ## make runs, tables and figures of the real Willow images; needs BBGM_DATA and BBGM_WEIGHTS
+	@echo "== Willow: about half an hour on 2 cores, plus an hour for each of three runs that fine-tune VGG16"
 	@$(SNAKEMAKE) --cores all --config budget=willow
 
 lab: setup ## open the notebooks in JupyterLab
 	@jupyter lab
 
-clean: ## remove the environment and what was built; results/, figures/ and cache/ stay
+clean: ## remove the environment and all build files; keep results/, figures/ and cache/
 	rm -rf .venv .snakemake build .pytest_cache .mypy_cache .ruff_cache .hypothesis \
 	  solver_src/build solver_src/.pytest_cache solver_src/.mypy_cache
 
-help: ## show this
+help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile

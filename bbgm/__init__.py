@@ -4,6 +4,6 @@ import os
 
 __version__ = "0.1.0"
 
-# Large pages for torch's large tensors: the backward pass of the spline convolutions, 100 MB of gradients each, takes
-# half of the time or less. Torch reads this when it is imported.
+# Large memory pages for torch's large tensors: the backward pass of the spline convolutions (100 MB of gradients each)
+# then takes half the time or less. Torch reads this variable when it is imported.
 os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")

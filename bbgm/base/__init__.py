@@ -1,4 +1,4 @@
-"""Infrastructure: folders, whole-or-absent files, locks, progress bars, the machine, reproducible kernels.
+"""Infrastructure: folders, atomic writes, locks, progress bars, the machine, reproducible kernels.
 
-Imports nothing else of `bbgm`; everything may import it.
+Imports nothing else from `bbgm`; every other folder may import it.
 """

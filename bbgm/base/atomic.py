@@ -1,7 +1,7 @@
-"""Files that are either whole or absent.
+"""Files that are either complete or absent.
 
-A file is written under a temporary name in its own folder, flushed to the disk and renamed, so that a reader never sees
-half of it and a crash, a SIGKILL or a full disk leaves the old file (or none) in place.
+A file is written under a temporary name in its own folder, flushed to disk and renamed. A reader never sees half of it,
+and a crash, a SIGKILL or a full disk leaves the old file (or none) in place.
 """
 
 import errno
@@ -20,40 +20,40 @@ SUFFIX = ".part"
 
 
 class WriteError(OSError):
-    """A file could not be written; the message says which, where and what to do."""
+    """A file could not be written; the message says which one, why, and what to do."""
 
     def __str__(self) -> str:
         return str(self.args[-1])
 
 
 def write_error(error: OSError, path: Path) -> WriteError:
-    """The error of the operating system, said in full."""
+    """The operating system's error, with the path and a remedy."""
     reason = (error.strerror or str(error)).lower()
     if error.errno in NO_SPACE:
-        remedy = "free some space there, or move the folder by BBGM_RESULTS or BBGM_CACHE, and start again"
+        remedy = "free some space there, or move the folder with BBGM_RESULTS or BBGM_CACHE, and start again"
     elif error.errno in NO_PLACE:
         remedy = (
-            "a part of this path is a file, or its name is too long: give another one, or BBGM_RESULTS or BBGM_CACHE"
+            "part of this path is a file, or a name is too long: use another path, or set BBGM_RESULTS or BBGM_CACHE"
         )
     else:
-        remedy = "make the folder writable, or choose another one by BBGM_RESULTS or BBGM_CACHE"
+        remedy = "make the folder writable, or choose another one with BBGM_RESULTS or BBGM_CACHE"
     return WriteError(error.errno, f"cannot write {path}: {reason}; {remedy}")
 
 
 @contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
-    """A temporary path beside ``path`` for a writer that wants a name; renamed to ``path`` if the block succeeds.
+    """A temporary path beside ``path`` for a writer that needs a file name; it becomes ``path`` if the block succeeds.
 
-    The temporary name keeps the suffix of ``path`` (writers choose a format by it). Missing folders are made.
+    The temporary name keeps the suffix of ``path`` (writers choose a format by it). Missing folders are created.
 
     Raises:
         WriteError: the folder cannot be made or written to, the disk is full, or ``path`` is a folder, device or pipe.
-            Nothing half-written is left.
+            No half-written file is left.
     """
     path = Path(path)
     temporary = path.with_name(f".{path.stem}.{secrets.token_hex(4)}{SUFFIX}{path.suffix}")
     try:
-        # What is there is replaced: a folder, device or pipe must not go.
+        # An existing file is replaced; a folder, device or pipe must not be.
         special = path.exists() and not path.is_file()
         path.parent.mkdir(parents=True, exist_ok=True)
         if not special:
@@ -83,7 +83,7 @@ def atomic_write(path: Path, mode: str = "wb") -> Iterator[IO[Any]]:
     """A file open for writing (``mode`` "wb", or "w" for UTF-8 text) that becomes ``path`` if the block succeeds.
 
     Raises:
-        WriteError: the folder cannot be made or written to, or the disk is full. Nothing half-written is left.
+        WriteError: the folder cannot be made or written to, or the disk is full. No half-written file is left.
     """
     if mode not in ("wb", "w"):
         raise ValueError(f"mode {mode!r} is not 'wb' or 'w'")
@@ -95,21 +95,21 @@ def atomic_write(path: Path, mode: str = "wb") -> Iterator[IO[Any]]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a whole text file, atomically."""
+    """Write a text file atomically."""
     with atomic_write(path, "w") as file:
         file.write(text)
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write indented JSON, atomically."""
+    """Write indented JSON atomically."""
     write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
 
 
 def check_writable(path: Path) -> None:
-    """Find out before a long work whether its result can be written; ``path`` stays as it is.
+    """Check before a long computation that its result can be written; ``path`` is not changed.
 
     Raises:
-        WriteError: as of :func:`atomic_path`.
+        WriteError: as for :func:`atomic_path`.
     """
     path = Path(path)
     try:
@@ -127,10 +127,10 @@ def remove_leftovers(folder: Path, older_than: float | None = None) -> None:
     """Delete the temporary files of writers that were killed.
 
     Args:
-        older_than: s; None takes them all, only for a folder that no other process writes to.
+        older_than: age in s; None deletes all of them, which is safe only if no other process writes to the folder.
     """
     now = time.time()
     for file in folder.glob(f".*{SUFFIX}*"):
-        with suppress(OSError):  # deleted by another process, or in a folder that can only be read
+        with suppress(OSError):  # deleted by another process, or the folder is read-only
             if older_than is None or now - file.stat().st_mtime > older_than:
                 file.unlink()

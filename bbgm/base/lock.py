@@ -18,7 +18,7 @@ def _same_file(handle: int, path: Path) -> bool:
 
 @contextmanager
 def folder_lock(folder: Path) -> Iterator[None]:
-    """Hold ``folder/.lock``; the system lets go of it when the process ends, however that happens.
+    """Hold ``folder/.lock``; the system releases it when the process ends, for whatever reason.
 
     Raises:
         ValueError: another process holds it.
@@ -36,7 +36,7 @@ def folder_lock(folder: Path) -> Iterator[None]:
                 raise ValueError(
                     f"{folder} is in use by another process (it holds {path.name}): wait for it, or stop it"
                 ) from error
-            # The holder before us deletes the file: a lock on a deleted file would exclude nobody.
+            # The previous holder deletes the file, and a lock on a deleted file would exclude nobody.
             if _same_file(handle, path):
                 break
             os.close(handle)

@@ -1,4 +1,4 @@
-"""What a number was made with: versions, hardware and peak memory, for the run's record."""
+"""What a result was computed with: versions, hardware and peak memory, for the run's record."""
 
 import os
 import platform
@@ -38,7 +38,7 @@ def commit() -> str:
 
 
 def device() -> str:
-    """Where torch computes: ``BBGM_DEVICE``, else "cuda" if there is a GPU, else "cpu".
+    """The device that torch computes on: ``BBGM_DEVICE``, else "cuda" if there is a GPU, else "cpu".
 
     Raises:
         ValueError: there is no such device.
@@ -76,7 +76,7 @@ def cpu_model() -> str:
 
 
 def hardware(device: str = "cpu") -> dict[str, Any]:
-    """CPU model, cores usable, memory in GiB, and the GPU's name where ``device`` is one (else None)."""
+    """CPU model, usable cores, memory in GiB, and the GPU's name where ``device`` is one (else None)."""
     gpu = None
     if device.startswith("cuda"):
         import torch

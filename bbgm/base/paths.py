@@ -1,14 +1,14 @@
-"""Where things lie: the project's root, and the roots that an environment variable can move."""
+"""Where things are: the project's root folder, and the folders that environment variables can move."""
 
 import os
 from pathlib import Path
 
 
 def project_root() -> Path:
-    """Folder of the checkout: ``BBGM_ROOT``, or the nearest folder upwards of the working folder with a Snakefile.
+    """Folder of the checkout: ``BBGM_ROOT``, or the working folder or the nearest one above it that has a Snakefile.
 
     Raises:
-        FileNotFoundError: no folder upwards holds a Snakefile and ``BBGM_ROOT`` is not set, or its folder holds none.
+        FileNotFoundError: no such folder has a Snakefile and ``BBGM_ROOT`` is not set, or its folder has none.
     """
     if given := _variable("BBGM_ROOT"):
         if not (given / "Snakefile").is_file():
@@ -41,7 +41,7 @@ def data_root() -> Path:
 
 
 def folder_root(name: str) -> Path:
-    """A folder of one's own data: an absolute path, or one below the data root."""
+    """A folder of custom data: an absolute path, or one relative to the data root."""
     path = Path(name).expanduser()
     return path if path.is_absolute() else data_root() / path
 
@@ -52,19 +52,19 @@ def weights_root() -> Path:
 
 
 def cache_root() -> Path:
-    """Folder of what can be computed again (demo data, features, crops): ``BBGM_CACHE``, else ``cache/``."""
+    """Folder of data that can be recomputed (demo data, features, crops): ``BBGM_CACHE``, else ``cache/``."""
     return _root("BBGM_CACHE", "cache")
 
 
 def instances_root() -> Path | None:
-    """Folder of graph matching instances with their best known values: ``BBGM_INSTANCES``, None where it is not set.
+    """Folder of graph matching instances with their best known values: ``BBGM_INSTANCES``, None if it is not set.
 
     Raises:
         ValueError: no such folder.
     """
     folder = _variable("BBGM_INSTANCES")
     if folder is not None and not folder.is_dir():
-        raise ValueError(f"BBGM_INSTANCES is {str(folder)!r}: no such folder; correct it, or unset it to do without")
+        raise ValueError(f"BBGM_INSTANCES is {str(folder)!r}: no such folder; correct it, or unset it")
     return folder
 
 

@@ -1,8 +1,8 @@
-"""Plugins: modules of the user that register parts of their own (`bbgm.config.parts`).
+"""Plugins: the user's own modules, which register further parts (`bbgm.config.parts`).
 
-``plugins: [my_module, folder/other.py]`` in ``config/config.yaml`` names them; ``BBGM_PLUGINS``, in which the command
-line's ``--plugin`` and the workflow pass them on, replaces that list. A name is that of a module, looked for in the
-project's folder too, or the path of a file.
+``plugins: [my_module, folder/other.py]`` in ``config/config.yaml`` names them. ``BBGM_PLUGINS`` replaces that list; the
+command line's ``--plugin`` and the workflow set it. A name is the path of a file, or that of a module, which may also
+be in the project's folder.
 """
 
 import os
@@ -21,7 +21,7 @@ _loaded: set[str] = set()
 
 
 def plugin_names() -> list[str]:
-    """The plugins that are wanted: those in ``BBGM_PLUGINS``, else those that ``config/config.yaml`` lists.
+    """The chosen plugins: those in ``BBGM_PLUGINS``, else those that ``config/config.yaml`` lists.
 
     Raises:
         ValueError: the file does not hold a list of names.
@@ -65,21 +65,21 @@ def choose_plugins(names: list[str]) -> None:
 
 
 def load_plugins() -> None:
-    """Import the wanted plugins that are not imported yet.
+    """Import the chosen plugins that are not imported yet.
 
     Raises:
         ValueError: one of them does not exist or fails.
     """
     for name in plugin_names():
         if name not in _loaded:
-            _loaded.add(name)  # before the import: a plugin asks the registries, too
+            _loaded.add(name)  # before the import, because a plugin uses the registries too
             try:
                 _load(name)
             except Exception as error:
                 _loaded.discard(name)
                 raise ValueError(
-                    f"plugin {name!r} cannot be loaded ({type(error).__name__}: {error}): correct it, or take it off "
-                    f"'plugins' in config/config.yaml, {VARIABLE} or --plugin"
+                    f"plugin {name!r} cannot be loaded ({type(error).__name__}: {error}): correct it, or remove it "
+                    f"from 'plugins' in config/config.yaml, {VARIABLE} or --plugin"
                 ) from error
 
 

@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """Parts of one kind by name. Those of the user's plugins are there too: they are loaded at the first question.
+    """Parts of one kind by name, including those of the user's plugins, which are loaded on first use.
 
     Args:
         kind: what the parts are, for messages.

@@ -14,7 +14,7 @@ def reproducible(threads: int) -> Iterator[None]:
     Which of the deterministic kernels is taken still depends on the processor, as ``config/README.md`` says.
     """
     before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
-    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # asked for by torch on a GPU
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # torch requires it on a GPU
     with torch.random.fork_rng(devices=[]):
         torch.set_num_threads(threads)
         torch.use_deterministic_algorithms(True, warn_only=torch.cuda.is_available())

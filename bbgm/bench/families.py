@@ -1,4 +1,4 @@
-"""Records of ``bbgm bench solver`` as rows, one a family, as other solvers' are in ``published/solvers/``."""
+"""Records of ``bbgm bench solver`` as rows, one per family, like other solvers' rows in ``published/solvers/``."""
 
 import io
 import re
@@ -23,12 +23,12 @@ FOLDERS = {
     "opengm": "opengm1",
     "qaplib": "QAPLIB, n <= 20",
 }
-"""Families that have a folder of their own and another name in the tables."""
+"""Families whose folder has a different name from the one in the tables."""
 _KEYPOINT_SIZE = re.compile(r"keypoint_size/(planted|random)_(\d+)x(\d+)_\d+(_full)?\.dd")
 
 
 def family_of(file: str) -> str:
-    """The family of an instance, by its path below the folder of instances; elsewhere the name of its own folder."""
+    """The family of an instance, from its path below the folder of instances; by default the name of its folder."""
     found = _KEYPOINT_SIZE.fullmatch(file.removesuffix(".xz"))
     if not found:
         folder = Path(file).parent.as_posix()
@@ -40,10 +40,10 @@ def family_of(file: str) -> str:
 
 
 def shift_of(path: Path) -> float:
-    """By how much a full matching is cheaper in a file than in the problem that the file stands for.
+    """How much less a full matching costs in a file than in the problem that the file represents.
 
-    A file ``NAME_full.dd`` stands for ``NAME.dd`` beside it, each match made cheaper so that all nodes are matched. In
-    QAPLIB's instances nothing but the shift is in the vertex costs.
+    A file ``NAME_full.dd`` represents ``NAME.dd`` beside it, with each match made cheaper so that all nodes are
+    matched. In QAPLIB's instances the vertex costs consist of this shift only.
     """
     is_qaplib = path.parent.name == "qaplib"
     if not is_qaplib and "_full.dd" not in path.name:
@@ -55,17 +55,19 @@ def shift_of(path: Path) -> float:
         return -float(problem.costs.max()) * matches if problem.n_assignments else 0.0
     beside = path.with_name(path.name.replace("_full.dd", ".dd"))
     if not beside.is_file():
-        raise FileNotFoundError(f"{path} stands for {beside}, which is missing: put it there, or rename {path.name}")
+        raise FileNotFoundError(
+            f"{path} is derived from {beside}, which is missing: put it there, or rename {path.name}"
+        )
     plain = gm.read_dd(beside)
     if not isinstance(plain, gm.Problem):
-        raise ValueError(f"{path} has several graphs beside it, expected one pair")
+        raise ValueError(f"{beside} holds several graphs, expected one pair")
     if not np.array_equal(plain.assignments, problem.assignments):
-        raise ValueError(f"{path} and the file it stands for allow other matches: it must be that file, shifted")
+        raise ValueError(f"{path} and {beside} allow different matches: they may differ only by a shift of the costs")
     return float(np.mean(plain.costs - problem.costs)) * matches if problem.n_assignments else 0.0
 
 
 def shift_free_gap(folder: Path, record: Record, best: Mapping[Path, float]) -> float:
-    """Gap to the best known value in % of that value without the shift, as the literature has it; nan if none is known.
+    """Gap to the best known value in % of that value without the shift, as in the literature; nan if none is known.
 
     ``gap_percent`` of a record is relative to the value in the file, which a shift makes many times larger.
     """
@@ -77,20 +79,20 @@ def shift_free_gap(folder: Path, record: Record, best: Mapping[Path, float]) -> 
 
 
 def by_family(folder: Path, records: Sequence[Record], solver: str, source: str = "") -> pd.DataFrame:
-    """One row a family, with the columns of ``published/solvers/``; families of one solver are sorted by name.
+    """One row per family, with the columns of ``published/solvers/``; families of one solver are sorted by name.
 
     Args:
-        folder: that the records' files lie below.
-        records: of ``bbgm.bench.solver.bench_solver``; those of several graphs are left out.
-        solver, source: for these columns.
+        folder: the folder that contains the records' files.
+        records: from ``bbgm.bench.solver.bench_solver``; those of several graphs are left out.
+        solver, source: values of these columns.
 
     Raises:
-        ValueError: no record of two graphs.
+        ValueError: no record is of two graphs.
     """
     folder = folder.resolve()
     records = [record for record in records if "graphs" not in record]
     if not records:
-        raise ValueError(f"no file below {folder} holds a problem of two graphs: there is no family to tell of")
+        raise ValueError(f"no file below {folder} holds a problem of two graphs: there is no family to report")
     frame = pd.DataFrame(records).assign(family=[family_of(record["file"]) for record in records])
     best = best_known(folder)
     frame["gap"] = [shift_free_gap(folder, record, best) for record in records]
@@ -113,7 +115,7 @@ def by_family(folder: Path, records: Sequence[Record], solver: str, source: str 
 
 
 def write_families(path: Path, rows: pd.DataFrame) -> None:
-    """Put rows into a file of ``published/solvers/``: in place of the same solver's, below its comment."""
+    """Write rows into a file of ``published/solvers/``, below its comment; they replace the same solver's rows."""
     comment = ""
     if path.exists():
         lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
@@ -126,7 +128,7 @@ def write_families(path: Path, rows: pd.DataFrame) -> None:
 
 
 def write_generated(folder: Path, count: int = 10) -> Path:
-    """Write ``count`` planted and ``count`` random instances of 10 to 12 nodes, and their optima, as a folder to bench.
+    """Write ``count`` planted and ``count`` random instances of 10 to 12 nodes, and their optima, into a folder.
 
     Returns:
         The folder, with ``planted/*.dd``, ``random/*.dd`` and ``best_known.json``.

@@ -11,14 +11,14 @@ from typing import Any, TypeVar
 import bbgm_solver as gm
 
 BEST_KNOWN = "best_known.json"
-HIT_PERCENT = 1e-4  # a value that near to the best known one counts as reached
+HIT_PERCENT = 1e-4  # a value this close to the best known one counts as a hit
 
 Record = dict[str, Any]
 _AnyResult = TypeVar("_AnyResult", gm.Result, gm.MultiResult)
 
 
 def _timed(solve: Callable[[], _AnyResult], repeats: int) -> tuple[_AnyResult, float]:
-    """The result and the fewest milliseconds that it took."""
+    """The result, and the shortest time that it took, ms."""
     ms = float("inf")
     for _ in range(max(1, repeats)):
         start = time.perf_counter()
@@ -31,12 +31,12 @@ def solve_file(path: Path, method: str = "best", *, effort: str = "default", ful
     """Solve one ``.dd`` or ``.dd.xz`` file, of two graphs or several.
 
     Returns:
-        A JSON-ready record: file, method, objective, lower_bound, optimal, stop_reason, ms (the solve alone, without
+        A JSON-ready record: file, method, objective, lower_bound, optimal, stop_reason, ms (solving only, without
         reading); for two graphs n1, n2, assignment (n1,), iterations; for several graphs (their d numbers), nodes (d,),
         cliques (K, d).
 
     Raises:
-        FileNotFoundError, ValueError: no such file, not such a file, or an option not for several graphs.
+        FileNotFoundError, ValueError: no such file, another format, or an option that several graphs do not allow.
     """
     if not path.exists():
         raise FileNotFoundError(f"no file {path}: give a .dd or .dd.xz file, such as bbgm_solver.write_dd writes")
@@ -47,7 +47,7 @@ def solve_file(path: Path, method: str = "best", *, effort: str = "default", ful
         record |= {"n1": problem.n1, "n2": problem.n2} | result._asdict()
         return record | {"assignment": result.assignment.tolist(), "ms": ms}
     if full:
-        raise ValueError(f"{path} holds several graphs; they are matched partially, leave `full` out")
+        raise ValueError(f"{path} holds several graphs, which are always matched partially: leave out `full`")
     several, ms = _timed(lambda: gm.solve_multi(problem, method, effort=effort, threads=1), 1)
     nodes = {graph: n for key, p in problem.items() for graph, n in zip(key, (p.n1, p.n2), strict=True)}
     record |= {"graphs": list(several.graphs), "nodes": [nodes[graph] for graph in several.graphs]}
@@ -60,7 +60,7 @@ def instance_files(folder: Path) -> list[Path]:
     """Every ``.dd`` and ``.dd.xz`` file below a folder, sorted.
 
     Raises:
-        FileNotFoundError: no such folder, or no such file in it.
+        FileNotFoundError: the folder does not exist, or holds no such file.
     """
     if not folder.is_dir():
         raise FileNotFoundError(f"{folder} is not a folder; give one that holds .dd or .dd.xz files")
@@ -71,7 +71,7 @@ def instance_files(folder: Path) -> list[Path]:
 
 
 def best_known(folder: Path) -> dict[Path, float]:
-    """Best known value of each file that best_known.json names: the one in the folder, or else the one above it."""
+    """Best known value of each file that best_known.json names: the one in the folder, or else in the one above it."""
     path = next((file for top in (folder, folder.parent) if (file := top / BEST_KNOWN).is_file()), None)
     if path is None:
         return {}
@@ -92,22 +92,22 @@ def bench_solver(
     repeats: int = 1,
     progress: Callable[[list[Path]], Iterable[Path]] = iter,
 ) -> list[Record]:
-    """Solve every ``.dd`` and ``.dd.xz`` below a folder, one thread; compare with ``best_known.json`` there or above.
+    """Solve every ``.dd`` and ``.dd.xz`` below a folder on one thread; compare with ``best_known.json`` there or above.
 
     Args:
         folder: where the instances are.
         method, effort: as for ``bbgm_solver.solve``, with files of several graphs as for ``bbgm_solver.solve_multi``;
-            files that do not know the method ("sync" with two graphs, "dual" and "exact" with several) are left out.
-        repeats: each instance is solved that often, the fastest counts.
+            files that the method cannot solve ("sync": two graphs, "dual" and "exact": several) are left out.
+        repeats: how often each instance is solved; the shortest time counts.
         progress: wraps the list of files, e.g. in a progress bar.
 
     Returns:
-        One record an instance: file (below `folder`), objective, lower_bound, optimal, ms, gap_percent to the best
+        One record per instance: file (below `folder`), objective, lower_bound, optimal, ms, gap_percent to the best
         known value (``None`` where there is none), and with several graphs their number, `graphs`.
 
     Raises:
         FileNotFoundError: no such folder, or no instance in it.
-        ValueError: a broken file, or a method that no file knows; names it.
+        ValueError: a broken file, or a method that solves none of the files; the error names it.
     """
     folder = folder.resolve()
     best = best_known(folder)
@@ -138,7 +138,7 @@ def bench_solver(
 
 
 def report(records: list[Record]) -> str:
-    """A table, one line a family (the folder that a file lies in): files, mean gap %, hits, proofs, mean ms.
+    """A table with one line per family (the folder of a file): files, mean gap %, hits, proofs, mean ms.
 
     A hit is a value within a relative 1e-6 of the best known one, or below it.
     """

@@ -1,4 +1,4 @@
-"""``bbgm bench spline``: the spline convolution against torch_geometric's on torch-spline-conv, its reference."""
+"""``bbgm bench spline``: the spline convolution beside its reference, torch_geometric's on torch-spline-conv."""
 
 import time
 import warnings
@@ -12,17 +12,18 @@ from bbgm.data.images.keypoints import FRAME
 from bbgm.methods.spline import SplineConv
 
 NODES, DEGREE = 10, 5
-"""Of each graph: the size of a Willow instance, and about as many neighbours as in a Delaunay triangulation."""
+"""Nodes of a graph, as in a Willow instance; neighbours of a node, about as many as in a Delaunay triangulation."""
 
 
 def bench_spline(channels: int = 1024, graphs: int = 16, threads: int = 2, repeats: int = 3) -> dict[str, Any]:
     """Time one layer forward and backward on a batch of graphs, and compare the numbers.
 
     Args:
-        channels: C, in and out.
+        channels: C, of input and output.
         graphs: of 10 nodes and 50 directed edges each; 16 make the batch of 8 pairs.
         threads: of torch.
-        repeats: the fastest counts. The reference runs once: at full width it takes minutes.
+        repeats: how often the layer runs; the shortest time counts. The reference runs once: at full width it takes
+            minutes.
 
     Returns:
         nodes, edges, channels, threads, seconds; reference_seconds, speedup and max_difference (output and gradients,
@@ -48,7 +49,7 @@ def bench_spline(channels: int = 1024, graphs: int = 16, threads: int = 2, repea
         seconds, ours = min((_timed(layer, x, edge_index, pseudo, gradient) for _ in range(repeats)), key=_seconds)
         record = {"nodes": nodes, "edges": len(source), "channels": channels, "threads": threads, "seconds": seconds}
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the reference warns of its age, and of the CPU
+            warnings.simplefilter("ignore")  # the reference warns that it is old, and that it runs on a CPU
             reference = _reference(layer, channels)
             if reference is None:
                 return record | {"reference_seconds": None, "speedup": None, "max_difference": None}

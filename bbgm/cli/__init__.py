@@ -11,7 +11,7 @@ from bbgm.base.plugins import choose_plugins
 from bbgm.cli import data, plan, pretrain, runs, solver
 
 GROUPS = (runs, plan, data, solver, pretrain)
-"""Each adds its subcommands; a new group is a module with ``add_commands``."""
+"""Each module adds its subcommands; a new group is a module with ``add_commands``."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -25,12 +25,12 @@ def make_parser() -> argparse.ArgumentParser:
     """The parser with all subcommands; each sets ``command``, a function of the parsed arguments."""
     parser = _Parser(prog="bbgm", description="BB-GM: deep graph matching with a blackbox-differentiated solver.")
     parser.add_argument("--version", action="version", version=f"bbgm {__version__}")
-    parser.add_argument("--debug", action="store_true", help="show where an error comes from")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     parser.add_argument(
         "--plugin",
         action="append",
         metavar="MODULE",
-        help="a module or .py file that registers parts of your own, in place of 'plugins' in config.yaml; may be "
+        help="a module or .py file that registers your own parts, instead of 'plugins' in config.yaml; may be "
         "given several times",
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -52,12 +52,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.plugin:
             choose_plugins(options.plugin)
         logging.basicConfig(format="bbgm: %(message)s", stream=sys.stderr)
-        logging.getLogger("bbgm").setLevel(logging.INFO)  # of other modules warnings only
+        logging.getLogger("bbgm").setLevel(logging.INFO)  # of other modules, warnings only
         options.command(options)
     except KeyboardInterrupt:
         print("bbgm: interrupted", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # the reader of our output has gone, e.g. 'head'
+    except BrokenPipeError:  # the reader of our output has closed it, e.g. 'head'
         sys.stderr.close()
         return 1
     except (ValueError, OSError, ImportError, RuntimeError, MemoryError) as error:

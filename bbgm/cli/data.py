@@ -1,4 +1,4 @@
-"""``bbgm data``: what data there are, their download, and the demo data."""
+"""``bbgm data``: status and download of data sets and weights, and the demo data."""
 
 import argparse
 import json
@@ -6,50 +6,57 @@ from pathlib import Path
 from typing import Any
 
 NAMES = "voc, voc-keypoints, voc-split, willow, spair, vgg16_bn, vgg16_bn-timm, vgg16"
-"""The tables of data/sources.toml; not read from there, because ``bbgm --help`` is to be instant."""
+"""The items of ``sources.toml``; repeated here, because reading that file would slow down ``bbgm --help``."""
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     """Add ``data``."""
-    parser = commands.add_parser("data", help="data sets: what is there, downloads, and the rendered demo data")
+    parser = commands.add_parser("data", help="data sets: status, downloads, and the rendered demo data")
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
 
     status = actions.add_parser(
         "status",
-        help="what is there, what is missing and how to get it",
-        description="What is there, whether it is whole, and how to get what is not. Fails if something is broken.",
+        help="show what is there, what is missing and how to get it",
+        description="Show which data are there, whether they are complete, and how to get what is missing. Fails if "
+        "something is broken.",
     )
-    status.add_argument("names", nargs="*", metavar="NAME", help=f"these only, and fail if one is missing: {NAMES}")
+    status.add_argument("names", nargs="*", metavar="NAME", help=f"show only these; fails if one is missing: {NAMES}")
     status.add_argument(
-        "--check", action="store_true", help="compare the content of every file and decode every image, too"
+        "--check", action="store_true", help="also compare the content of every file and decode every image"
     )
-    status.add_argument("--folder", type=Path, metavar="DIR", help="a folder of one's own images (data.root), only")
+    status.add_argument(
+        "--folder", type=Path, metavar="DIR", help="show only this folder of your own images (data.root)"
+    )
     status.set_defaults(command=_status)
 
     download = actions.add_parser(
         "download",
-        help="fetch data sets and weights; a broken download goes on where it ended",
-        description="Fetch data sets and weights from one of their mirrors, check and unpack them; prints where they "
-        "are. What is there already is not fetched again, a broken download goes on where it ended. An archive that "
-        "lies in the folder, put there by hand, is used instead of the network.",
+        help="download data sets and weights; an interrupted download is resumed",
+        description="Download data sets and weights from one of their mirrors, check and unpack them, and print where "
+        "they are. What is already there is not downloaded again, and an interrupted download is resumed. An archive "
+        "that you put into the folder by hand is used instead of the network.",
     )
     download.add_argument("names", nargs="+", metavar="NAME", help=f"one or more of: {NAMES}")
-    download.add_argument("--to", type=Path, metavar="DIR", help="folder; default: BBGM_DATA, for weights BBGM_WEIGHTS")
+    download.add_argument(
+        "--to", type=Path, metavar="DIR", help="target folder; default: BBGM_DATA, for weights BBGM_WEIGHTS"
+    )
     download.set_defaults(command=_download)
 
     demo = actions.add_parser(
         "demo",
-        help="render the demo data; prints what they are, as JSON",
-        description="Render the demo data in the formats of the three data sets; prints what they are, as JSON.",
+        help="render the demo data, and describe them as JSON",
+        description="Render the demo data in the formats of the three data sets, and print their description as JSON.",
     )
     demo.add_argument("formats", nargs="*", metavar="FORMAT", help="willow, voc, spair; default: all")
-    demo.add_argument("--budget", default="demo", help="as many images as this budget wants (default %(default)s)")
-    demo.add_argument("--folder", type=Path, help="where to; default: the cache, where runs look for them")
+    demo.add_argument(
+        "--budget", default="demo", help="render as many images as this budget needs (default %(default)s)"
+    )
+    demo.add_argument("--folder", type=Path, help="target folder; default: the cache, where runs expect them")
     demo.add_argument("--seed", type=int, help="default: the budget's")
     demo.add_argument(
         "--images",
         type=int,
-        help="images of each class in Willow's format, to which the others are in proportion; default: the budget's",
+        help="images of each class in Willow's format; the other formats scale with it; default: the budget's",
     )
     demo.set_defaults(command=_demo)
 
@@ -70,7 +77,7 @@ def _download(options: argparse.Namespace) -> None:
     from bbgm.data.fetch.sources import find
 
     for name in options.names:
-        find(name)  # a wrong name is told before the first gigabyte
+        find(name)  # reports a wrong name before the first gigabyte is downloaded
     for name in options.names:
         print(download(name, options.to), flush=True)
 

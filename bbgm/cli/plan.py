@@ -14,8 +14,8 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     plan = commands.add_parser(
         "plan",
         help="list the runs of a budget with their hours, disk and memory, before anything starts",
-        description="List the runs of a budget, what they cost by the speeds in config/throughput.toml, and what data "
-        "are missing. Nothing is read but the configuration, and nothing is written.",
+        description="List the runs of a budget, what they cost at the speeds in config/throughput.toml, and which data "
+        "are missing. Reads only the configuration, and writes nothing.",
     )
     plan.add_argument("--budget", default="demo", help="a file of config/budgets (default %(default)s)")
     plan.add_argument("--json", action="store_true", help="print JSON")
@@ -58,9 +58,9 @@ def _describe(plan: "Plan") -> str:
     working = max((group.working_gb for group in plan.groups), default=0)
     lines.append(
         f"disk: {plan.disk_gb:.1f} GB when all is done{f' (caches, at most: {caches})' if caches else ''}, and "
-        f"up to {working:.1f} GB for each run that is going on"
+        f"up to {working:.1f} GB for each run in progress"
     )
-    lines += [f"missing: {line}" for line in plan.missing] or ["data and weights: all there"]
+    lines += [f"missing: {line}" for line in plan.missing] or ["data and weights: nothing is missing"]
     for one in plan.measurements:
         where = ", ".join(f"{name} {value}" for name, value in one.where.items())
         lines.append(f"measured {one.date} on {one.hardware}: {where}")
@@ -94,4 +94,4 @@ def _total(plan: "Plan", device: str, hours: float | None) -> str:
     if not known:
         return "not measured (config/throughput.toml)"
     part = sum(group.hours[device] or 0 for group in known)
-    return f"{_number(part, '')} for {len(known)} of {len(plan.groups)} groups, the others are not measured"
+    return f"{_number(part, '')} for {len(known)} of {len(plan.groups)} groups; the others are not measured"

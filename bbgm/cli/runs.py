@@ -16,17 +16,16 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     train.add_argument("--budget", default="demo", help="a file of config/budgets (default %(default)s)")
     train.add_argument(
         "--dataset",
-        help="voc, willow, spair, folder or one that a plugin registers (default: what the experiment says, else "
-        "willow)",
+        help="voc, willow, spair, folder or one that a plugin registers (default: the experiment's, else willow)",
     )
     train.add_argument("--filter", help="intersection (default), inclusion or unfiltered")
-    train.add_argument("--seed", type=int, default=0, help="of all random numbers (default %(default)s)")
-    train.add_argument("--folder", type=Path, help="where to; default: its place below results/")
+    train.add_argument("--seed", type=int, default=0, help="seed of all random numbers (default %(default)s)")
+    train.add_argument("--folder", type=Path, help="output folder; default: the run's folder below results/")
     train.set_defaults(command=_train)
 
     evaluate = commands.add_parser("evaluate", help="evaluate a trained run again; its folder is not changed")
     evaluate.add_argument("run", type=Path, metavar="RUN", help="folder of a finished run")
-    evaluate.add_argument("--pairs", type=_positive, help="test pairs of each class; default: as many as the run has")
+    evaluate.add_argument("--pairs", type=_positive, help="number of test pairs of each class; default: as in the run")
     evaluate.add_argument("--json", action="store_true", help="print JSON")
     evaluate.set_defaults(command=_evaluate)
 
@@ -39,25 +38,23 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
 
     table = commands.add_parser("table", help="write a table of the paper from the finished runs, and print it")
     table.add_argument("table", metavar="TABLE", help="the paper's label, e.g. PascalVOCBig or Willow")
-    table.add_argument("--budget", default="demo", help="which runs (default %(default)s)")
-    table.add_argument("--record", action="store_true", help="keep its numbers in measured/, for 'bbgm prose'")
+    table.add_argument("--budget", default="demo", help="budget of the runs (default %(default)s)")
+    table.add_argument("--record", action="store_true", help="write its numbers to measured/, for 'bbgm prose'")
     table.set_defaults(command=_table)
 
-    prose = commands.add_parser("prose", help="put the numbers of measured/ into the README files and notebooks")
+    prose = commands.add_parser("prose", help="copy the numbers of measured/ into the README files and notebooks")
     prose.set_defaults(command=_prose)
 
-    provenance = commands.add_parser(
-        "provenance", help="print, as CSV, when, where and how the finished runs were made"
-    )
-    provenance.add_argument("--budget", default="demo", help="which runs (default %(default)s)")
-    provenance.add_argument("--table", help="only those that this table shows")
-    provenance.add_argument("--rst", action="store_true", help="a few lines of reStructuredText instead of CSV")
+    provenance = commands.add_parser("provenance", help="print when, where and how the finished runs were made, as CSV")
+    provenance.add_argument("--budget", default="demo", help="budget of the runs (default %(default)s)")
+    provenance.add_argument("--table", help="only the runs that this table shows")
+    provenance.add_argument("--rst", action="store_true", help="print a few lines of reStructuredText instead of CSV")
     provenance.set_defaults(command=_provenance)
 
 
 def _positive(text: str) -> int:
     if not text.isdigit() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no positive number")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
     return int(text)
 
 
@@ -113,12 +110,14 @@ def _match(options: argparse.Namespace) -> None:
             raise ValueError(f"no image {image_id!r} in the data of this run: ids look like {example!r}")
     source, target = images[options.source], images[options.target]
     if source.cls != target.cls:
-        raise ValueError(f"{source.image_id} and {target.image_id} are of different classes: choose two of one class")
+        raise ValueError(
+            f"{source.image_id} and {target.image_id} are of different classes: choose two images of one class"
+        )
     pair = make_pair(source, target, np.random.default_rng(0), record.config.protocol.filter)
     if not (len(pair.kept1) and len(pair.kept2)):
         raise ValueError(
             f"{source.image_id} and {target.image_id} have no keypoints to match under the filter "
-            f"{record.config.protocol.filter!r}: choose others"
+            f"{record.config.protocol.filter!r}: choose other images"
         )
     assignment = load_matcher(record).predict([pair])[0]
 

@@ -14,25 +14,27 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     solve = commands.add_parser(
         "solve", help="solve a graph matching problem, of two graphs or several, in a .dd or .dd.xz file"
     )
-    solve.add_argument("file", type=Path, metavar="FILE")
+    solve.add_argument("file", type=Path, metavar="FILE", help="a .dd or .dd.xz file")
     solve.add_argument("--json", action="store_true", help="print the record as JSON")
     _add_options(solve)
     solve.set_defaults(command=_solve)
 
-    bench = commands.add_parser("bench", help="measure")
+    bench = commands.add_parser("bench", help="measure the solver or the spline convolution")
     subjects = bench.add_subparsers(title="subjects", metavar="SUBJECT", required=True)
     solver = subjects.add_parser(
-        "solver", help="solve every .dd and .dd.xz file below a folder, compare with best_known.json"
+        "solver", help="solve every .dd and .dd.xz file below a folder, and compare with best_known.json"
     )
-    solver.add_argument("folder", type=Path, metavar="DIR")
-    solver.add_argument("--json", type=Path, metavar="FILE", help="write one record an instance into this file")
+    solver.add_argument("folder", type=Path, metavar="DIR", help="folder of .dd and .dd.xz files")
+    solver.add_argument("--json", type=Path, metavar="FILE", help="write one record per instance to this file")
     solver.add_argument(
         "--families",
         type=Path,
         metavar="CSV",
-        help="put one row a family into this file, as bbgm/published/solvers/ has",
+        help="write one row per family to this file, in the format of bbgm/published/solvers/",
     )
-    solver.add_argument("--repeats", type=int, default=1, help="solve each so often, the fastest counts (default 1)")
+    solver.add_argument(
+        "--repeats", type=int, default=1, help="how often to solve each; the shortest time counts (default 1)"
+    )
     _add_options(solver)
     solver.set_defaults(command=_bench)
 
@@ -50,12 +52,12 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         default="best",
         help="best, dual (the paper's) or exact; with several graphs best or sync (the paper's); default %(default)s",
     )
-    parser.add_argument("--effort", default="default", help="fast, default or thorough (of 'best')")
+    parser.add_argument("--effort", default="default", help="fast, default or thorough (for 'best')")
 
 
 @contextmanager
 def _ended_by_ctrl_c(method: str) -> Iterator[None]:
-    """Ctrl-C ends the process at once where HiGHS works, which does not see Python's interrupts. No file is open."""
+    """Let Ctrl-C end the process at once while HiGHS runs, which does not see Python's interrupts. No file is open."""
     if method != "exact":
         yield
         return
@@ -79,7 +81,7 @@ def _solve(options: argparse.Namespace) -> None:
 
 
 def _check_targets(options: argparse.Namespace) -> None:
-    """Files that cannot be written are told of before the measurement, not after it."""
+    """Report files that cannot be written before the measurement, not after it."""
     from bbgm.published import read_solvers
 
     for name in ("json", "families"):
@@ -87,7 +89,7 @@ def _check_targets(options: argparse.Namespace) -> None:
         if path is not None and path.exists() and not path.is_file():
             raise ValueError(f"--{name} {path} is not a file: give the name of a file to write")
     if options.families and options.json and options.families.absolute() == options.json.absolute():
-        raise ValueError(f"--json and --families are both {options.json}: give two files")
+        raise ValueError(f"--json and --families are both {options.json}: give two different files")
     if options.families and options.families.exists():
         read_solvers(options.families)
 

@@ -1,12 +1,12 @@
 """Configuration of one run: frozen models, read from ``config/budgets`` and ``config/experiments``.
 
-A run is a budget (how much data, how many iterations) overlaid by an experiment (what differs from BB-GM) and a seed.
-Both kinds of file may say below ``datasets:`` and ``filters:`` what holds for one data set or keypoint filter only,
-an experiment also below ``budgets:``, and it may be ``like:`` another one. An unknown key, name or a value out of range
-is an error that names it.
+A run is a budget (how much data, how many iterations) overridden by an experiment (what differs from BB-GM), and a
+seed. Both kinds of file may have settings for one data set or keypoint filter below ``datasets:`` and ``filters:``, an
+experiment also for one budget below ``budgets:``, and it may be ``like:`` another one. An unknown key or name, or a
+value out of range, is an error that names it.
 
-`parts` lists all that a configuration can name: data sets, methods, backbones, affinities, solvers, layers. Imports
-`bbgm.base` only; the parts themselves are imported when a run first needs them.
+`parts` lists everything that a configuration can name: data sets, methods, backbones, affinities, solvers, layers.
+Imports `bbgm.base` only; the parts themselves are imported when a run first needs them.
 """
 
 from bbgm.config.files import budget_names, check_budget, load_run, overlay, read_experiment, read_yaml

@@ -13,7 +13,7 @@ from bbgm.config.parts import DATASETS
 from bbgm.config.run import RunConfig
 
 SECTIONS = ("datasets", "filters", "budgets")
-"""Keys below which a file says what holds for some runs only; later ones win."""
+"""Keys for settings of some runs only; later ones take precedence."""
 
 
 def budget_names(config_folder: Path | None = None) -> tuple[str, ...]:
@@ -98,14 +98,14 @@ def load_run(
     filter: str | None = None,
     **overrides: Any,
 ) -> RunConfig:
-    """The run of one experiment at one budget: ``budgets/<budget>.yaml`` overlaid by ``experiments/<method>.yaml``.
+    """The run of one experiment at one budget: ``budgets/<budget>.yaml`` overridden by ``experiments/<method>.yaml``.
 
-    An experiment may be ``like:`` another one: then it lies over that one's settings.
+    An experiment may be ``like:`` another one: then it overrides that one's settings.
 
     From weakest to strongest: the budget, its ``datasets.<dataset>``, its ``filters.<filter>``, the experiment with its
-    sections in the same order and then its ``budgets.<budget>``, and the overrides. A section may hold further ones,
-    e.g. ``datasets.voc.filters.unfiltered``. The ``parent:`` of an experiment becomes that run's whole
-    configuration; null is none, also where a weaker layer has one.
+    sections in the same order and then its ``budgets.<budget>``, and the overrides. A section may contain further ones,
+    e.g. ``datasets.voc.filters.unfiltered``. The ``parent:`` of an experiment becomes that run's complete
+    configuration; null means none, even if a weaker layer has one.
 
     Args:
         method: name of a file in ``config/experiments``.
@@ -114,7 +114,7 @@ def load_run(
         config_folder: default ``config/`` of the project.
         dataset: short for ``data={"dataset": ...}``; default what the files say, else Willow.
         filter: short for ``protocol={"filter": ...}``; default what the files say, else intersection.
-        overrides: laid over the files, e.g. ``optimiser={"epochs": 1}``; they do not reach the parent.
+        overrides: override the files, e.g. ``optimiser={"epochs": 1}``; they do not reach the parent.
 
     Raises:
         ValueError: no such file, its content is not valid, or a chain of parents that comes back to where it began.
@@ -157,7 +157,7 @@ def _load(
 
 
 def _chosen(content: Mapping[str, Any], part: str, key: str, default: str) -> str:
-    """A name in ``content``; the default where it is none, which make_run will refuse."""
+    """A name in ``content``; the default if it is not a name, which make_run will refuse."""
     value = content[part].get(key, default) if isinstance(content.get(part), Mapping) else default
     return value if isinstance(value, str) else default
 
@@ -176,7 +176,7 @@ def _select(
     file: str,
     place: str = "",
 ) -> dict[str, Any]:
-    """``content`` without its sections, overlaid by those of the chosen names. Every section is checked.
+    """``content`` without its sections, overridden by those of the chosen names. Every section is checked.
 
     Args:
         sections: the names that each may have.
@@ -199,7 +199,7 @@ def _setting(dataset: str, keypoint_filter: str) -> str:
 
 
 def _parent(content: Any, budget: str, folder: Path, children: tuple[str, ...]) -> dict[str, Any]:
-    """From ``method, dataset, filter, seed`` of a parent to its whole configuration."""
+    """From ``method, dataset, filter, seed`` of a parent to its complete configuration."""
     file = f"{children[-1]}.yaml"
     parent = dict(_mapping(content, f"{file}: parent"))
     allowed = {"method", "dataset", "filter", "seed", "optimiser_state"}

@@ -1,4 +1,4 @@
-"""From a mapping to the configuration of a run: which classes it takes, and the messages about a wrong one."""
+"""From a mapping to the configuration of a run: its classes, and the messages about errors."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -15,9 +15,9 @@ from bbgm.config.run import RunConfig
 def make_run(content: Mapping[str, Any], origin: str = "configuration") -> RunConfig:
     """Validate a mapping.
 
-    Keys of other methods and data sets are passed over: a budget says what holds for several of them, and runs that
-    were stored when every configuration had them are read. An option of another data set that is not at its default is
-    an error, because it would change what is read.
+    Keys of other methods and data sets are ignored: a budget may set values for several of them, and runs stored when
+    every configuration had them can still be read. An option of another data set that is not at its default is an
+    error, because it would change what is read.
 
     Raises:
         ValueError: one line for each wrong key, with its path, its value and what is allowed.
@@ -113,7 +113,7 @@ def _without_foreign(
     own: dict[str, Any] = {}
     for key, value in content.items():
         if key not in _keys(kind) and _known_elsewhere(registry, (*place, key)):
-            continue  # what nobody knows stays: the validation reports it
+            continue  # an unknown key stays: the validation reports it
         section = _section(kind, key) if key not in ("data", "parent") else None
         if section is not None and isinstance(value, Mapping):
             value = _without_foreign(value, section, registry, (*place, key))

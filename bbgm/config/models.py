@@ -24,20 +24,20 @@ class Model(BaseModel):
 
 
 class DataConfig(Model):
-    """Which data set, in which reading: the settings that all data sets have.
+    """Which data set, and how it is read: the settings that all data sets have.
 
-    Each adds its own in a subclass, registered in `bbgm.config.parts.DATASETS`, with the facts that other modules ask
-    for.
+    Each adds its own in a subclass, registered in `bbgm.config.parts.DATASETS`, with the facts that other modules
+    need.
 
     Attributes:
         class_names: the classes of the original data, in the order in which they are read.
-        columns: by class its name in the paper's tables, in their order; empty: the same as the classes.
+        columns: the name of each class in the paper's tables, in their order; empty: the same as the classes.
         demo: whether the rendered demo data have its format.
         filters: the keypoint filters that make sense for it.
         setting: what distinguishes rows of one method in the published tables.
         downloads: what must be downloaded for it (`bbgm.data.fetch.sources`).
-        images, listed_pairs: (download, pattern): where the sources say how many images (of VOC: objects), and how many
-            test pairs, the data set has; None where nothing says so.
+        images, listed_pairs: (download, pattern): where `sources.toml` says how many images (of VOC: objects), and how
+            many test pairs, the data set has; None if it does not say.
         most_keypoints: of an image.
     """
 
@@ -77,12 +77,12 @@ class DataConfig(Model):
         return dict(cls.columns) or {name: name for name in cls.class_names}
 
     def missing(self) -> list[str]:
-        """What must be there besides the downloads, and is not: one line each."""
+        """What is missing besides the downloads, one line each."""
         return []
 
 
 class ProtocolConfig(Model):
-    """Split, pairs and keypoint filter (paper Sec. 4). VOC, SPair and some folders bring their split."""
+    """Split, pairs and keypoint filter (paper Sec. 4). VOC, SPair and some folders come with a split."""
 
     filter: FilterName = "intersection"
     train_per_class: Positive = 20
@@ -104,18 +104,18 @@ class ProtocolConfig(Model):
     def _sets_are_unfiltered(self) -> Self:
         if self.test_sets_per_class and self.filter != "unfiltered":
             raise ValueError(
-                "test_sets_per_class is for the filter 'unfiltered': leave it 0, or set filter: unfiltered"
+                "test_sets_per_class is for the filter 'unfiltered': leave it at 0, or set filter: unfiltered"
             )
         return self
 
 
 class BackboneConfig(Model):
-    """The network that images pass through first, of methods that see images."""
+    """The network that images pass through first, for methods that use images."""
 
     backbone: Annotated[str, name_in(BACKBONES)] = "vgg16_bn"
     weights: str = Field(
         "imagenet",
-        description="'imagenet', 'demo' (in its place for small, part of this package), 'random', or the name of a "
+        description="'imagenet', 'demo' (its substitute for small, part of this package), 'random', or the name of a "
         ".safetensors file below BBGM_WEIGHTS",
     )
     freeze_backbone: bool = Field(False, description="no update, batch norm evaluates, features cached on disk")

@@ -47,7 +47,7 @@ LAYERS: Registry[Any] = Registry(
         "sinkhorn": "bbgm.methods.bbgm.layers:sinkhorn_loss",
     },
 )
-"""What training differentiates, and so the gradient: functions as `bbgm.methods.bbgm.layers` describes them."""
+"""What training differentiates, which defines the gradient: functions as described in `bbgm.methods.bbgm.layers`."""
 
 SOLVERS: Registry[Any] = Registry(
     "solver",

@@ -1,7 +1,7 @@
 """The configuration of one run: what all methods share, its hash and its folder.
 
-A method adds its own sections in a subclass, registered in `bbgm.config.parts.METHODS`. So a configuration holds what
-its numbers depend on and nothing else: a new setting of one method leaves the runs of the others as they are.
+A method adds its own sections in a subclass, registered in `bbgm.config.parts.METHODS`. So a configuration holds only
+what its numbers depend on: a new setting of one method does not affect the runs of the others.
 """
 
 import hashlib
@@ -21,12 +21,12 @@ class ParentConfig(Model):
 
     run: SerializeAsAny["RunConfig"]
     optimiser_state: bool = Field(
-        True, description="go on with its Adam state and its last learning rates too, as the authors' code does"
+        True, description="also take over its Adam state and its last learning rates, as the authors' code does"
     )
 
 
 class RunConfig(Model):
-    """Everything that a run's numbers depend on, and how its row is called.
+    """Everything that a run's numbers depend on, and the name of its row.
 
     Attributes:
         matcher: makes the network, a `bbgm.methods.base.Matcher`, from the configuration: a class, or
@@ -50,7 +50,7 @@ class RunConfig(Model):
     protocol: ProtocolConfig = ProtocolConfig()
     optimiser: OptimiserConfig = OptimiserConfig()
     parent: ParentConfig | None = Field(None, description="the run whose network is the start; None: from scratch")
-    keep_optimiser: bool = Field(False, description="keep optimiser.pt beside the model, for runs that go on from it")
+    keep_optimiser: bool = Field(False, description="keep optimiser.pt beside the model, for runs that start from it")
 
     @property
     def visual(self) -> BackboneConfig | None:
@@ -64,7 +64,7 @@ class RunConfig(Model):
         run = self.parent.run
         if run.model != self.model:
             raise ValueError(
-                f"the parent {run.method} is a {run.model} network, not {self.model}: it cannot be its start"
+                f"the parent {run.method} is a {run.model} network, not {self.model}: it cannot start from it"
             )
         for section in self.architecture:
             ours, theirs = (getattr(one, section).model_dump(by_alias=True) for one in (self, run))
@@ -83,15 +83,15 @@ class RunConfig(Model):
     @model_validator(mode="after")
     def _sets_have_costs(self) -> Self:
         if self.protocol.test_sets_per_class and not self.gives_costs:
-            raise ValueError(f"sets of images need costs, which {self.model} has not: set test_sets_per_class: 0")
+            raise ValueError(f"sets of images need costs, which {self.model} does not have: set test_sets_per_class: 0")
         return self
 
     @model_validator(mode="after")
     def _filter_fits_the_data_set(self) -> Self:
         if self.protocol.filter not in self.data.filters:
             raise ValueError(
-                f"{self.data.dataset} lists the common keypoints of its pairs and no others, which leaves filter "
-                f"{self.protocol.filter!r} nothing to do: set protocol.filter: {' or '.join(self.data.filters)}"
+                f"{self.data.dataset} lists the common keypoints of its pairs and no others, so filter "
+                f"{self.protocol.filter!r} would have no effect: set protocol.filter: {' or '.join(self.data.filters)}"
             )
         return self
 
@@ -104,7 +104,7 @@ class RunConfig(Model):
         return hash_of(self.content())
 
     def to_yaml(self) -> str:
-        """The whole configuration, defaults included."""
+        """The complete configuration, defaults included."""
         return yaml.safe_dump(self.content(), sort_keys=False)
 
     def settings(self) -> dict[str, Any]:
@@ -124,7 +124,7 @@ def hash_of(content: Mapping[str, Any]) -> str:
     """First 16 hex digits of the SHA-256 of a configuration's content, titles left out.
 
     It takes the content as it is, so that the record of a run can be checked against its own ``config.yaml``, whatever
-    settings have come since.
+    settings were added later.
     """
     content = {key: value for key, value in content.items() if key != "title"}
     if content.get("parent"):

@@ -21,7 +21,7 @@ def list_runs(
 
     Args:
         budget: name of a file in ``config/budgets``.
-        content: ``experiments`` and ``seeds``, both by data set and keypoint filter; default those of ``config.yaml``.
+        content: ``experiments`` and ``seeds``, both by data set and keypoint filter; default: those of ``config.yaml``.
         config_folder: default ``config/`` of the project.
 
     Raises:

@@ -1,7 +1,7 @@
 """The demo data: rendered counterparts of the three data sets.
 
-They are written by the renderer `bbgm_demo`, which is a distribution of its own in ``demo_src/``. It is imported only
-when demo data are asked for: without it, everything else works.
+They are written by the renderer `bbgm_demo`, a separate distribution in ``demo_src/``. It is imported only
+when demo data are requested: without it, everything else works.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ from bbgm.base.paths import cache_root
 
 @contextmanager
 def explain_missing_renderer() -> Iterator[None]:
-    """Surrounds ``import bbgm_demo``.
+    """A context for ``import bbgm_demo``, with a clear error if it is missing.
 
     Raises:
         ImportError: the renderer is not installed; the error says how to install it.

@@ -9,7 +9,7 @@ from bbgm.data.sampling.sets import check_sets
 def open_dataset(data: DataConfig, protocol: ProtocolConfig) -> Dataset:
     """Read a data set and split it, and decode the images that were not decoded before.
 
-    The demo data are made on first use, below the cache root. Whatever is wrong with the data is found here. Decoded
+    The demo data are made on first use, below the cache root. All errors in the data are found here. Decoded
     images are kept in the cache root, see `bbgm.data.images.crops`.
 
     Raises:

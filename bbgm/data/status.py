@@ -1,4 +1,4 @@
-"""What is there: the report of ``bbgm data status``, data and backbone weights."""
+"""The report of ``bbgm data status``: which data and backbone weights are there."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,10 +26,11 @@ class Report:
 def data_status(
     names: Sequence[str] = (), check: bool = False, demo_seed: int = 0, demo_images_per_class: int = 40
 ) -> Report:
-    """For each data set and each file of weights: where it is expected, whether it is there and whole, size, licence.
+    """For each data set and each file of weights: where it is expected, whether it is there and complete, size,
+    licence.
 
     Args:
-        names: of ``sources.toml``; if any, these only, and it is a problem if one is missing.
+        names: of ``sources.toml``; if there are any, only these, and a missing one is a problem.
         check: compare the content of every file with its manifest or checksum, and decode every image.
         demo_seed, demo_images_per_class: which demo data to look for.
 
@@ -53,7 +54,7 @@ def data_status(
 
 
 def folder_status(root: Path, check: bool = False) -> Report:
-    """The same for a folder of one's own images: how many objects, what is left out, what is broken."""
+    """The same for a folder of your own images: how many objects, what is left out, what is broken."""
     lines, faults = describe_folder(root.expanduser(), check)
     return Report("\n".join(lines), tuple(faults))
 
@@ -144,5 +145,5 @@ def _describe_weights(folder: Path) -> list[str]:
         f"  status    {'found' if files else 'missing'}",
     ]
     if not files:
-        return [*lines, "  remedy    a file that network.weights names, or 'imagenet' there: torchvision's"]
+        return [*lines, "  remedy    add the file that network.weights names, or set it to 'imagenet' (torchvision's)"]
     return [*lines, *(f"  file      {file.name}, {file.stat().st_size / 1e6:.1f} MB" for file in files)]

@@ -25,12 +25,12 @@ def describe_usable(data: DataConfig) -> tuple[list[str], list[str]]:
 
     Images or pairs of both parts, and what is left out and why.
 
-    All annotations are read, seconds for the whole of a data set; images are not decoded.
+    Reads all annotations, which takes seconds for a complete data set; images are not decoded.
     """
     try:
         dataset = data.open(ProtocolConfig())
     except (ValueError, OSError) as error:
-        if isinstance(error, FileNotFoundError) and not _is_complete(data):  # what it lacks is reported on its own
+        if isinstance(error, FileNotFoundError) and not _is_complete(data):  # missing files are reported separately
             return [f"  not read  {error}"], []
         return [], [str(error)]
     lines = []
@@ -41,24 +41,24 @@ def describe_usable(data: DataConfig) -> tuple[list[str], list[str]]:
         lines.append(f"  {subset:<9} {count} in {len(pairs)} classes; left out: {dataset.dropped.summary(subset)}")
         if few := [cls for cls, one in zip(dataset.classes, pairs, strict=True) if not len(one)]:
             lines.append(
-                f"  no pair   in the {subset} part of {', '.join(few)}: runs must leave it out by data.classes"
+                f"  no pair   in the {subset} part of {', '.join(few)}: runs must leave them out with data.classes"
             )
     return lines, []
 
 
 def _is_complete(data: DataConfig) -> bool:
-    """Whether all that a data set is made of is there; in place of VOC's split, a ``.json`` of the user's own."""
+    """Whether all parts of a data set are there; a custom ``.json`` file may replace VOC's split."""
     items = [find(part) for part in data.downloads]
     places = [item.locate(item.folder()) for item in items]
     return all(place.exists() or place.with_suffix(".json").exists() for place in places)
 
 
 def describe_folder(root: Path, check: bool = False) -> tuple[list[str], list[str]]:
-    """Report lines for a folder of one's own images, and what is broken in it, one phrase each.
+    """Report lines for a folder of your own images, and what is broken in it, one phrase each.
 
     Args:
         root: the folder.
-        check: decode every image, too.
+        check: also decode every image.
     """
     try:
         faults = find_faults(root)
@@ -85,7 +85,7 @@ def describe_folder(root: Path, check: bool = False) -> tuple[list[str], list[st
 
 
 def _without_pairs(images: Images, splits: Mapping[str, Subset]) -> list[str]:
-    """Classes that no run can use, one phrase each: without a pair to train, or one to test."""
+    """Classes that no run can use, one phrase each: they lack a pair to train with, or one to test with."""
     if not images:
         return ["no object has a keypoint"]
     faults = []
@@ -98,10 +98,10 @@ def _without_pairs(images: Images, splits: Mapping[str, Subset]) -> list[str]:
             }
         for named, ones in parts.items():
             if len(ones) < (least := 2 if splits else 4):
-                faults.append(f"{named} has {len(ones)} objects, a run wants {least}")
+                faults.append(f"{named} has {len(ones)} objects, a run needs {least}")
             elif not any(len({*one.names} & {*other.names}) > 1 for one, other in combinations(ones, 2)):
                 faults.append(f"{named} has no two images with two common keypoints")
-    return [f"{fault}: add images, or leave the class out by data.classes" for fault in faults]
+    return [f"{fault}: add images, or leave the class out with data.classes" for fault in faults]
 
 
 def broken_images(files: Sequence[Path]) -> list[str]:

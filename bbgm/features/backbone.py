@@ -1,8 +1,8 @@
 """Visual features (paper Sec. 3.5, 'Visual Feature Extraction'): two maps and one global vector of an image.
 
 Differences from the paper's text, all as in the authors' code: ``vgg16_bn`` rather than VGG16, and the map vectors are
-normalised before they are interpolated. Of our own: a frozen backbone keeps its batch norm in evaluation mode, and all
-distinct images of a batch go through batch norm together (the authors: the sources, then the targets).
+normalised before they are interpolated. Our own choices: a frozen backbone keeps its batch norm in evaluation mode, and
+all distinct images of a batch go through batch norm together (the authors: the sources, then the targets).
 
 A further backbone is a module with a subclass of `Backbone` and one line in `bbgm.config.parts.BACKBONES`.
 """
@@ -17,7 +17,7 @@ from bbgm.config import BACKBONES, BackboneConfig
 from bbgm.features.weights import load_weights
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-"""Of ImageNet's red, green and blue in [0, 1]: what the pretrained networks expect to be taken out."""
+"""Mean and deviation of ImageNet's red, green and blue in [0, 1]; the pretrained networks expect normalised images."""
 
 
 class Backbone(nn.Module):
@@ -68,11 +68,11 @@ def initialise(module: nn.Module) -> None:
 
 
 def make_backbone(config: BackboneConfig) -> Backbone:
-    """The backbone that a configuration names, with its weights (random ones: from torch's generator), frozen if asked.
+    """The backbone that a configuration names, with its weights (random ones: from torch's generator), frozen or not.
 
     Raises:
         ValueError: no such backbone, or weights that do not fit it (the error names the tensor and both shapes).
-        FileNotFoundError: no such weights file, or it cannot be had (the error says where it comes from).
+        FileNotFoundError: no such weights file, or it cannot be downloaded (the error says where to get it).
     """
     backbone: Backbone = BACKBONES[config.backbone]()
     if config.weights != "random":
@@ -94,12 +94,12 @@ def normalise(crops: Tensor) -> Tensor:
 def keypoint_features(maps: list[Tensor], image: Tensor, xy: Tensor, frame: float = 256.0, unit: bool = True) -> Tensor:
     """Features at keypoints: each map's vectors, normalised to length 1 and bilinearly interpolated, side by side.
 
-    The maps cover the frame in cells of step = frame / w px with their centres at (i + 1/2) step. Outside of the
-    centres the border cell counts alone. An interpolated vector has length <= 1; a cell of zeros stays zero.
+    The maps cover the frame in cells of step = frame / w px with their centres at (i + 1/2) step. Beyond the
+    outermost centres only the border cell counts. An interpolated vector has length <= 1; a cell of zeros stays zero.
 
     Args:
         maps: (B, C_m, h, w) each.
-        image: (N,) int64, the image in [0, B) that a keypoint lies in.
+        image: (N,) int64, the image in [0, B) that each keypoint belongs to.
         xy: (N, 2), px in a frame of side ``frame``.
         unit: normalise the maps' vectors, as BB-GM does; False: leave them as they are, as DGMC does.
 

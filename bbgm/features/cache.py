@@ -1,8 +1,8 @@
 """Features of a frozen backbone, computed once for each image and kept on disk.
 
-A file holds the features of one image. Its name is a hash of all that they depend on: the bytes of the image file, the
-keypoints, the backbone with all its weights, and `PREPROCESSING`; so a cache never has to be emptied. Any number of
-processes may share it: files appear whole, and two that compute the same one write the same numbers.
+A file holds the features of one image. Its name is a hash of everything they depend on: the bytes of the image file,
+the keypoints, the backbone with all its weights, and `PREPROCESSING`; so a cache never has to be emptied. Any number of
+processes may share it: files are written atomically, and two that compute the same one write the same numbers.
 """
 
 import hashlib
@@ -67,7 +67,7 @@ class FeatureCache:
         backbone: frozen; its weights must not change from now on.
         name: of the backbone, for the files' folder.
         root: the cache's folder; None keeps features in memory only.
-        memory: bytes of features to keep in memory at most.
+        memory: how many bytes of features to keep in memory at most.
         unit: see `bbgm.features.backbone.keypoint_features`.
     """
 
@@ -89,8 +89,8 @@ class FeatureCache:
     def features_of(self, images: Sequence[KeypointImage]) -> list[Features]:
         """Features of several images: float32, on the CPU.
 
-        What is not there is computed one image after another, because float sums depend on the size of a batch and an
-        image's features shall not depend on which others are missing.
+        Missing features are computed one image at a time, because float sums depend on the size of a batch, and an
+        image's features must not depend on which others are missing.
         """
         distinct = {_key(image): image for image in images}
         result = {key: self._lookup(image) for key, image in distinct.items()}
@@ -123,7 +123,7 @@ class FeatureCache:
         assert self._folder is not None
         digest = hashlib.sha256(image.path.read_bytes())
         digest.update(image.xy.astype("<f8").tobytes())
-        # The names' order is the rows' order. The identifier tells apart objects that are cut out of one file.
+        # The names' order is the rows' order. The identifier tells apart objects that are cropped from one file.
         reading = [PREPROCESSING] if self._unit else [PREPROCESSING, "raw"]
         digest.update(
             json.dumps([*reading, self._weights, image.image_id, image.names, image.size, image.box]).encode()
@@ -132,7 +132,7 @@ class FeatureCache:
 
 
 def _key(image: KeypointImage) -> Hashable:
-    """Equal for equal images within a process: a matcher may meet several data sets, or readings of one."""
+    """A key, equal for equal images within a process: a matcher may see several data sets, or one read twice."""
     return image.image_id, image.path, image.xy.tobytes()
 
 
@@ -147,7 +147,7 @@ def _write(path: Path, nodes: Tensor, pooled: Tensor) -> None:
 
 
 def _read(path: Path) -> Features | None:
-    """The features in a file; None if it is not there, or broken, so that it is computed again."""
+    """The features in a file; None if it is missing or broken and has to be computed again."""
     try:
         with safe_open(path, framework="pt") as file:
             nodes, pooled = file.get_tensor("nodes"), file.get_tensor("global")

@@ -1,10 +1,10 @@
-"""A stand-in for ImageNet weights: the small backbone, trained on rendered photographs that no data set has.
+"""A stand-in for ImageNet weights: the small backbone, trained on rendered photographs that are in no data set.
 
-A linear layer on the features at a keypoint tells which keypoint of which class it is, with left and right apart, and
-two on the global vector tell the class and from which eighth of the azimuths it is seen. The layers are thrown away,
-the backbone is kept: ``network.weights: demo``.
+A linear layer on the features at a keypoint predicts which keypoint of which class it is, telling left from right; two
+on the global vector predict the class and the eighth of the azimuths from which it is seen. These layers are dropped
+and the backbone is kept: ``network.weights: demo``.
 
-The photographs are those of the demo data, of other random numbers: their seeds begin with `STREAM`.
+The photographs are made like those of the demo data, from other random numbers: their seeds begin with `STREAM`.
 """
 
 import io
@@ -35,7 +35,7 @@ with explain_missing_renderer():
     import bbgm_demo
 
 STREAM = 71_000
-"""First number of the seeds of all photographs: apart from those of any demo data, whose first number is their seed."""
+"""First number of all photographs' seeds; the seeds of demo data do not begin with it."""
 
 BATCH, LEARNING_RATE, SHARPNESS = 16, 2e-3, 8.0
 LEFT_RIGHT = (("L_", "R_"), ("Left_", "Right_"))
@@ -55,7 +55,7 @@ class Photo:
 def pretrain(photos_per_class: int = 250, steps: int = 2000, seed: int = 0) -> SmallCNN:
     """Render, and train with Adam and a cosine schedule: six minutes, most of them on one core.
 
-    Photographs are cut out anywhere between the object's box and the whole image, mirrored and tinted at random.
+    Photographs are cropped anywhere between the object's box and the whole image, mirrored and tinted at random.
     """
     photos = render_photos(photos_per_class)
     names = {key: k for k, key in enumerate(sorted({(p.cls, plain(n)) for p in photos for n in p.keypoints}))}
@@ -78,7 +78,7 @@ def pretrain(photos_per_class: int = 250, steps: int = 2000, seed: int = 0) -> S
 
 
 def write_weights(path: Path, backbone: SmallCNN, **how: object) -> None:
-    """Store the backbone in half precision, with how it was made as JSON in the file's metadata (``provenance``)."""
+    """Store the backbone in half precision, with JSON on how it was made in the file's metadata (``provenance``)."""
     tensors = {name: value.half().contiguous() for name, value in backbone.state_dict().items()}
     about = {"made by": "bbgm pretrain-backbone", "renderer": bbgm_demo.renderer_version(), **machine.versions(), **how}
     with atomic_write(path) as file:
@@ -166,7 +166,7 @@ def plain(name: str) -> str:
 
 
 def side_of(name: str, mirror: bool) -> int:
-    """0 of neither, 1 left, 2 right; in a mirrored image the other."""
+    """0: neither, 1: left, 2: right; a mirrored image swaps the two."""
     side = next((k + 1 for pair in LEFT_RIGHT for k, p in enumerate(pair) if name.startswith(p)), 0)
     return 3 - side if side and mirror else side
 

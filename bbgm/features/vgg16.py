@@ -38,7 +38,7 @@ class VGG16(Backbone):
         """See `Backbone.forward`."""
         first, second = self.cuts
         relu4_2 = self.features[:first](images)
-        # The next layers' ReLUs work in place, but only on the output of a convolution or batch norm of their own.
+        # The next layers' ReLUs work in place, but only on the output of their own convolution or batch norm.
         relu5_1 = self.features[first:second](relu4_2)
         pool5 = self.features[second:](relu5_1)
         return [relu4_2, relu5_1], pool5.amax(dim=(2, 3))

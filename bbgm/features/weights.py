@@ -33,7 +33,7 @@ def load_weights(backbone: nn.Module, name: str, weights: str) -> None:
         path = demo_file(name) if weights == "demo" else weights_root() / weights
     found = _read(path)
     expected = backbone.state_dict()
-    # Classifier layers are none of the backbone's business; the counters of batch norm are not in every file.
+    # The backbone has no classifier layers; the counters of batch norm are not in every file.
     found = {key: value for key, value in found.items() if key in expected or key.startswith("features.")}
     missing = [key for key in expected if key not in found and not key.endswith("num_batches_tracked")]
     unknown = [key for key in found if key not in expected]
@@ -41,7 +41,7 @@ def load_weights(backbone: nn.Module, name: str, weights: str) -> None:
         raise ValueError(
             f"weights {path} do not fit backbone {name}: "
             + "; ".join(f"{what} {_some(keys)}" for what, keys in (("without", missing), ("unknown", unknown)) if keys)
-            + f". Name another file in network.weights, or another backbone than {name}"
+            + f". Name another file in network.weights, or choose another backbone than {name}"
         )
     for key, value in found.items():
         if value.shape != expected[key].shape:
@@ -53,7 +53,7 @@ def load_weights(backbone: nn.Module, name: str, weights: str) -> None:
 
 
 def imagenet_file(name: str, known: WeightsEnum | None) -> Path:
-    """Path of torchvision's ImageNet weights: below ``BBGM_WEIGHTS``, in torch's cache, or downloaded into that.
+    """Path of torchvision's ImageNet weights: below ``BBGM_WEIGHTS``, in torch's cache, or downloaded into that cache.
 
     Raises:
         FileNotFoundError: it is in neither place and the download fails.
@@ -73,8 +73,8 @@ def imagenet_file(name: str, known: WeightsEnum | None) -> Path:
     except (OSError, RuntimeError) as error:
         raise FileNotFoundError(
             f"no ImageNet weights for {name}: {file} (about 530 MB) is neither in {own.parent} nor in {cached.parent}, "
-            f"and downloading it from {url} failed ({error}). Give 'bbgm data download {name}', which goes on where a "
-            "broken download ended, or put the file into one of these folders, or set "
+            f"and downloading it from {url} failed ({error}). Run 'bbgm data download {name}', which resumes an "
+            "interrupted download, or put the file into one of these folders, or set "
             "BBGM_WEIGHTS to the folder that has it, or name a .safetensors file of that folder in network.weights"
         ) from error
     return cached

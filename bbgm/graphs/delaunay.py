@@ -21,14 +21,14 @@ class Graph:
 
     @property
     def edges(self) -> np.ndarray:
-        """(E, 2) int64: the same edges, one a row, as the solver takes them."""
+        """(E, 2) int64: the same edges, one per row, as the solver takes them."""
         return np.ascontiguousarray(self.edge_index.T)
 
 
 def delaunay_graph(xy: np.ndarray) -> Graph:
     """Edges of the Delaunay triangulation of keypoints (n, 2).
 
-    Where there is no triangulation the authors' code decides:
+    If there is no triangulation, this follows the authors' code:
 
     1. Fewer than three points, or all on one line: all ordered pairs; one or no point: no edges.
     2. Points that Qhull leaves out of its triangles (duplicates, or closer to others than rounding allows): no edges.
@@ -66,7 +66,7 @@ def pseudo_coordinates(graph: Graph, frame: float = 256.0) -> np.ndarray:
 
 
 def largest_offset(graph: Graph) -> float:
-    """Largest difference between the x, or the y, of an edge's ends, px; 1 where there is none.
+    """Largest difference between the x, or the y, of an edge's ends, px; 1 if there are no edges.
 
     As the scale of `pseudo_coordinates` it makes them relative to the graph's own size, as DGMC has them.
     """

@@ -29,7 +29,7 @@ class Matcher(nn.Module):
     """Base of the methods: a network with a loss for pairs, and matchings for pairs.
 
     Attributes:
-        batch_accuracy: share of the true matches that the last call of `loss` found, margin and all, in [0, 1].
+        batch_accuracy: share of the true matches that the last call of `loss` found, with the margin, in [0, 1].
         one_to_one: whether `predict` uses each target keypoint at most once; evaluation checks it.
     """
 
@@ -45,11 +45,11 @@ class Matcher(nn.Module):
         raise NotImplementedError
 
     def instances(self, pairs: Sequence[KeypointPair]) -> list[Instance]:
-        """The combinatorial problems of pairs, of methods that have them; in evaluation mode, without gradients."""
+        """The combinatorial problems of pairs, for methods that have them; in evaluation mode, without gradients."""
         raise NotImplementedError
 
     def set_solvers(self) -> tuple[TimedSolver, TimedJointSolver]:
-        """What solves the instances of a set of images, each alone and all jointly, of methods that have instances."""
+        """The solvers of the instances of a set of images, one by one and jointly, for methods that have instances."""
         raise NotImplementedError
 
     def parameter_groups(self, lr: float, backbone_factor: float) -> list[dict[str, Any]]:
@@ -63,7 +63,7 @@ class Matcher(nn.Module):
 
 
 class VisualMatcher(Matcher):
-    """Base of the methods that see images through a backbone; its features are cached where it is frozen.
+    """Base of the methods with a backbone, whose features are cached if it is frozen.
 
     Args:
         network: the settings; the initial parameters come from torch's generator.
@@ -97,7 +97,7 @@ class VisualMatcher(Matcher):
             if self._cache is None:
                 self._cache = FeatureCache(self.backbone, self._backbone_name, cache_root(), unit=self._unit)
             return self._cache.features_of(images)
-        # In training all at once, for the sake of batch norm.
+        # In training all at once, because of batch norm.
         step = len(images) if torch.is_grad_enabled() else IMAGES
         parts = (images[i : i + step] for i in range(0, len(images), step))
         return [found for part in parts for found in compute_features(self.backbone, part, self._unit)]
@@ -118,7 +118,7 @@ class VisualMatcher(Matcher):
         """What ``compute`` makes of the features (N, C) of the nodes of some graphs, for each distinct graph once.
 
         Args:
-            like: has the type and the device that the features are wanted in.
+            like: a tensor with the type and the device that the features should have.
         """
         distinct = {side.key: side for both in sides for side in both}
         graphs = [side.graph() for side in distinct.values()]
@@ -145,7 +145,7 @@ def make_matcher(config: RunConfig) -> Matcher:
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Seed torch's CPU generator within the block, and put it back afterwards."""
+    """Seed torch's CPU generator within the block, and restore it afterwards."""
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
         yield

@@ -1,4 +1,4 @@
-"""Pairs that share graphs, in batches: what belongs to a graph once, and pairs of different sizes filled up."""
+"""Batches of pairs that share graphs: each graph is computed once, and pairs of different sizes are padded."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class Side:
 
     @property
     def key(self) -> Key:
-        """Equal for equal graphs, however a pair shuffles them."""
+        """A key, equal for equal graphs, however a pair shuffles them."""
         return self.image.image_id, self.kept.tobytes()
 
     def graph(self) -> Graph:
@@ -51,11 +51,11 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class NodeRows:
-    """What is computed of distinct graphs, for all the pairs that they are in.
+    """Rows computed once for each distinct graph, for all the pairs that contain it.
 
     Attributes:
-        rows: (N, C), one row a node, one graph after another.
-        first: by graph its first row. graphs: the graph itself.
+        rows: (N, C), one row per node, one graph after another.
+        first: for each graph its first row. graphs: the graph itself.
     """
 
     rows: Tensor
@@ -63,7 +63,7 @@ class NodeRows:
     graphs: dict[Key, Graph]
 
     def gather(self, sides: Sequence[Side]) -> Tensor:
-        """Rows of the keypoints of P sides in their pairs' orders, filled up with zeros: (P, longest, C)."""
+        """Rows of the keypoints of P sides in their pairs' orders, padded with zeros: (P, longest, C)."""
         return gather_rows(self.rows, [self.first[side.key] + side.rank for side in sides])
 
     def shuffled(self, sides: Sequence[Side]) -> list[Graph]:
@@ -72,7 +72,7 @@ class NodeRows:
 
 
 def gather_rows(rows: Tensor, index: list[np.ndarray]) -> Tensor:
-    """Rows (N, C) of P lists, filled up with zeros: (P, longest, C)."""
+    """Rows (N, C) of P lists, padded with zeros: (P, longest, C)."""
     padded = np.full((len(index), max(map(len, index))), len(rows))
     for line, entries in zip(padded, index, strict=True):
         line[: len(entries)] = entries
@@ -81,7 +81,7 @@ def gather_rows(rows: Tensor, index: list[np.ndarray]) -> Tensor:
 
 
 def incidence_matrices(graphs: list[Graph]) -> Tensor:
-    """Matrices (P, E, n) float64, +1 at an edge's source and -1 at its target, filled up with zeros."""
+    """Matrices (P, E, n) float64, +1 at an edge's source and -1 at its target, padded with zeros."""
     matrices = np.zeros((len(graphs), max(g.edge_index.shape[1] for g in graphs), max(len(g.xy) for g in graphs)))
     for matrix, graph in zip(matrices, graphs, strict=True):
         edges = np.arange(graph.edge_index.shape[1])

@@ -8,7 +8,7 @@ weight matrices, so each edge uses the four matrices around its u:
 Differences from torch_geometric's SplineConv, whose numbers and parameter layout it shares:
 
 1. A node is multiplied only by the matrices that one of its edges uses, one matrix product per matrix; then four rows
-   an edge are gathered. (The reference multiplies each edge by each of its four, on a CPU without a fast product.)
+   per edge are gathered. (The reference multiplies each edge by each of its four, on a CPU without a fast product.)
 2. No atomic scatter: sums and maxima run over rows in a fixed order, so equal inputs give equal bits.
 3. Where several edges attain a maximum, the first of them takes the gradient.
 4. Coordinates get no gradient, and those outside of [0, 1] are an error.
@@ -36,7 +36,7 @@ class SplinePlan:
         segments: (matrix, first pair, last pair + 1), for each matrix in use.
         pair: (E, 4), the pairs whose products make up an edge's message.
         basis: (E, 4), their weights b_s, at least 0, with sum 1.
-        incoming: (N, D), the edges into each node in their order, filled up with the number E; D the largest degree.
+        incoming: (N, D), the edges into each node in their order, padded with the number E; D the largest degree.
         edge_index, pseudo: (2, E) and (E, 2), the graph itself.
     """
 
@@ -56,7 +56,7 @@ class SplinePlan:
             nodes: N.
             edge_index: (2, E) int64, sources above targets.
             pseudo: (E, 2) in [0, 1].
-            kernel_size: K, matrices a side.
+            kernel_size: K, matrices per side.
         """
         edge_index, pseudo = edge_index.cpu(), pseudo.detach().cpu().double()
         _check(nodes, edge_index, pseudo)
@@ -81,7 +81,7 @@ class SplinePlan:
         return cls(pair_node, segments, pair, basis, incoming, edge_index, pseudo)
 
     def to(self, like: Tensor) -> "SplinePlan":
-        """The plan where features lie, with weights of their type."""
+        """The plan on the device of the features, with weights of their type."""
         indices = (self.pair_node, self.pair, self.incoming, self.edge_index)
         pair_node, pair, incoming, edge_index = (index.to(like.device) for index in indices)
         basis, pseudo = self.basis.to(like), self.pseudo.to(like)
@@ -190,10 +190,10 @@ class SplineConv(nn.Module):
 
     Args:
         in_channels, out_channels: of the node features.
-        dim: dimension of the pseudo-coordinates; 2 is what there is.
-        kernel_size: K, matrices a side; K K in all.
+        dim: dimension of the pseudo-coordinates; only 2 is supported.
+        kernel_size: K, matrices per side; K K in all.
         aggr: "max" as in the paper, "mean" or "sum".
-        root_weight: add the node's own feature times a matrix of its own.
+        root_weight: add the node's own feature times a separate matrix.
         bias: add a learned constant.
 
     Attributes:
@@ -217,7 +217,7 @@ class SplineConv(nn.Module):
         if dim != 2:
             raise ValueError(f"dim {dim} is not supported: pseudo-coordinates are positions in the image, dim = 2")
         if kernel_size < 2:
-            raise ValueError(f"kernel_size {kernel_size} is less than 2, what linear splines need")
+            raise ValueError(f"kernel_size {kernel_size} is too small: linear splines need 2 or more")
         if aggr not in ("max", "mean", "sum"):
             raise ValueError(f"aggr {aggr!r} is not one of ['max', 'mean', 'sum']")
         self.kernel_size, self.aggr = kernel_size, aggr
@@ -247,7 +247,7 @@ class SplineConv(nn.Module):
             (N, out).
 
         Raises:
-            ValueError: wrong shapes, an edge of a node that is not there, or a coordinate outside of [0, 1].
+            ValueError: wrong shapes, an edge of a node that does not exist, or a coordinate outside of [0, 1].
         """
         return self.apply_plan(x, SplinePlan.make(len(x), edge_index, pseudo, self.kernel_size).to(x))
 

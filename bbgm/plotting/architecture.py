@@ -30,7 +30,7 @@ def plot_extraction(steps: "PairSteps", node: int, *, width: float = WIDTH) -> "
     """
     pair = steps.pair
     if not 0 <= node < len(pair.kept1):
-        raise ValueError(f"keypoint {node} is none of the {len(pair.kept1)} of the source")
+        raise ValueError(f"keypoint {node} is not one of the {len(pair.kept1)} of the source")
     figure = new_figure(0.72 * width, width)
     axes = figure.subplots(2, 3)
     similar = [_similarity_to_keypoint(steps, level, node) for level in (0, 1)]

@@ -21,13 +21,14 @@ def plot_bounds(
     lowest: float = -60.0,
     width: float = WIDTH,
 ) -> "Figure":
-    """Value and lower bound after each step, in % of the optimum: a row of panels an instance, a column a method.
+    """Value and lower bound after each step, in % of the optimum: one row of panels per instance, one column per
+    method.
 
     Args:
         traces: title of the instance -> name of the method -> (K, 3), of ``bbgm_solver.trace``.
         optima: of the instances, below zero.
         steps: name of the method -> what it calls a step.
-        lowest: where the axis ends; the first bounds lie far below.
+        lowest: where the axis ends; the first bounds are far below.
 
     Raises:
         ValueError: no instance, not as many optima as instances, or an optimum that is not below zero.
@@ -68,10 +69,10 @@ def plot_bounds(
 
 @styled
 def plot_relaxations(gaps: "pd.DataFrame", *, width: float = WIDTH) -> "Figure":
-    """How far bounds stay below the optimum: a row a bound, a dot an instance, a bar at the mean.
+    """How far bounds stay below the optimum: one row per bound, one dot per instance, a bar at the mean.
 
     Args:
-        gaps: one row an instance, one column a bound, in % of the optimum.
+        gaps: one row per instance, one column per bound, in % of the optimum.
 
     Raises:
         ValueError: an empty table.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-TITLE = 78  # letters in a line
+TITLE = 78  # characters per line
 MARKERS = "osD^v<>"
 """Seven, so that with the eight colours of the style no two of 56 rows look the same."""
 LANE = 0.062
@@ -27,11 +27,11 @@ RUN = 2.4
 
 @styled
 def plot_table_comparison(table: Table, *, width: float = WIDTH) -> "Figure":
-    """One band per column of the table, the summary at the bottom; in it one lane per row of ours.
+    """One band per column of the table, the summary at the bottom; in each band, one lane per row of ours.
 
     Small dots = runs, filled marks = their mean, bars = their standard deviation, hollow marks = published; grey ticks
-    = what the paper quotes from others. On other pictures than the paper's only the summary has published marks. Of
-    test sets the first pairs are shown, which the paper scores.
+    = what the paper quotes from others. For pictures other than the paper's, only the summary has published marks.
+    Of test sets only the first pairs are shown, which the paper scores.
     """
     spec = SPECS[table.name]
     counts = {row.title for row in spec.rows if not row.scored}

@@ -18,11 +18,11 @@ def plot_learning_curves(
 ) -> "Figure":
     """Training loss and accuracy against the iteration: mean over the seeds, and a band of one standard deviation.
 
-    Methods without a training step are left out. With more than three the legend stands below the panels.
+    Methods without a training step are left out. With more than three, the legend is below the panels.
 
     Args:
         histories: for each method the ``history`` of its runs (columns ``iteration, epoch, loss, accuracy``).
-        window: running mean over so many iterations, which evens out the noise of small batches.
+        window: iterations of the running mean, which evens out the noise of small batches.
 
     Raises:
         ValueError: no run with a training step, or runs of one method of different lengths.
@@ -42,7 +42,7 @@ def plot_learning_curves(
         for ax, column, factor in zip(axes, ("loss", "accuracy"), (1, 100), strict=True):
             values = factor * np.stack([_running_mean(run[column].to_numpy(), window) for run in runs])
             mean = values.mean(axis=0)
-            # Over the axes, or a line at zero would not be seen.
+            # Above the axes, or a line at zero would be hidden.
             (line,) = ax.plot(iterations, mean, label=f"{literal(name)}, n = {len(runs)}", clip_on=False, zorder=3)
             if len(runs) > 1:
                 spread = values.std(axis=0, ddof=1)
@@ -92,7 +92,7 @@ def plot_loss_section(
             raise ValueError(f"{name} has the shape {np.shape(values)}, t has {np.shape(t)}: they must be equal")
     figure = new_figure(0.45 * width, width)
     ax = figure.subplots()
-    # Vertical jumps are no part of the function: break the line there.
+    # Vertical jumps are not part of the function: break the line there.
     steps = np.where(np.append(np.diff(loss) != 0, False), np.nan, loss)
     ax.plot(t, steps, color="black", linestyle="-", linewidth=1.8, label="loss, piecewise constant")
     for lambda_, values in interpolations.items():

@@ -24,13 +24,13 @@ Pair = tuple[int, int]
 
 @styled
 def plot_cycle(dataset: Dataset, triple: Sequence[SetPrediction], *, width: float = WIDTH) -> "Figure":
-    """Left what the three pairs give by themselves, right the joint solution.
+    """On the left the three pairs matched separately, on the right the joint solution.
 
     A match that is part of a broken cycle (i is matched with j and j with k, but i not with k) is red and dashed, the
     others are green, be they right or wrong; a keypoint that is matched in no image is a small white dot.
 
     Args:
-        dataset: has the images, in its test part.
+        dataset: contains the images, in its test part.
         triple: the three pairs of three images of one test set, e.g. from :func:`bbgm.scoring.cycles.most_repaired`.
 
     Raises:
@@ -45,7 +45,7 @@ def plot_cycle(dataset: Dataset, triple: Sequence[SetPrediction], *, width: floa
     kept = [pairs[0, 1].kept1, pairs[0, 1].kept2, pairs[0, 2].kept2]
     images = {image.image_id: image for image in dataset.images(triple[0].cls, "test")}
     if absent := [name for name in names if name not in images]:
-        raise ValueError(f"{absent[0]} is no test image of this data set: open the one that the run was made with")
+        raise ValueError(f"{absent[0]} is not a test image of this data set: open the one that the run was made with")
     figure = new_figure(width / 2 + 0.3, width)
     truth = {pair: one.truth for pair, one in pairs.items()}
     for ax, title, found in zip(

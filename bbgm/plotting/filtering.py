@@ -23,7 +23,7 @@ MARKS: dict[str, dict[str, Any]] = {
 
 @styled
 def plot_filters(pairs: Mapping[str, KeypointPair], *, columns: int = 2, width: float = WIDTH) -> "Figure":
-    """Pairs after a filter, one a cell: each annotated keypoint of both images is kept or left out; true matches.
+    """Pairs after a filter, one per cell: each annotated keypoint of both images is kept or left out; true matches.
 
     Args:
         pairs: title -> pair.

@@ -1,4 +1,4 @@
-"""Example matchings of a run: of each class the test pair that went as usual (the paper's Fig. 1 and last figure)."""
+"""Example matchings of a run: for each class a typical test pair (the paper's Fig. 1 and last figure)."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def typical_predictions(predictions: Sequence[Prediction]) -> list[Prediction]:
-    """Of each class the test pair in the middle, when they are sorted by the share of right matches.
+    """For each class the median of its test pairs, sorted by the share of right matches.
 
     Among equals the first is taken; pairs without a true match are left out. Classes come in the order of their first
     pairs.
@@ -34,11 +34,11 @@ def typical_predictions(predictions: Sequence[Prediction]) -> list[Prediction]:
 def plot_gallery(
     dataset: Dataset, predictions: Sequence[Prediction], *, columns: int = 3, width: float = WIDTH
 ) -> "Figure":
-    """Draw predictions, one a cell, as :func:`bbgm.plotting.plot_matchings` does.
+    """Draw predictions, one per cell, as :func:`bbgm.plotting.plot_matchings` does.
 
     Args:
-        dataset: has the images in its test part.
-        predictions: e.g. :func:`typical_predictions` of those of a run.
+        dataset: contains the images, in its test part.
+        predictions: e.g. those of :func:`typical_predictions`.
 
     Raises:
         ValueError: no predictions, or an image is not in the data set.
@@ -51,5 +51,5 @@ def _pair_of(dataset: Dataset, prediction: Prediction) -> KeypointPair:
     images = {image.image_id: image for image in dataset.images(prediction.cls, "test")}
     names = prediction.source, prediction.target
     if absent := [name for name in names if name not in images]:
-        raise ValueError(f"{absent[0]} is no test image of this data set: open the one that the run was made with")
+        raise ValueError(f"{absent[0]} is not a test image of this data set: open the one that the run was made with")
     return KeypointPair(images[names[0]], images[names[1]], prediction.kept1, prediction.kept2, prediction.difficulty)

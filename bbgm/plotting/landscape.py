@@ -73,7 +73,7 @@ def plot_loss_landscape(
 
 
 def _draw_contours(ax: "Axes", x: np.ndarray, y: np.ndarray, values: np.ndarray, low: float, high: float) -> Any:
-    """Values as colour on the common scale; lines at levels of the panel's own, so that a flat one shows its shape."""
+    """Values as colour on the common scale; contours at the panel's own levels, so that a flat one shows its shape."""
     image = ax.pcolormesh(x, y, values, vmin=low, vmax=high, shading="nearest", rasterized=True)
     if np.ptp(values) > 0:
         levels = np.linspace(np.min(values), np.max(values), LEVELS)[1:-1]

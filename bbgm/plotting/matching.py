@@ -63,7 +63,7 @@ def draw_pair(ax: "Axes", pair: KeypointPair) -> tuple[np.ndarray, np.ndarray]:
 
 
 def draw_match(ax: "Axes", start: np.ndarray, end: np.ndarray, right: bool) -> None:
-    """One line between two points, green and solid or red and dashed; run it under the project's style."""
+    """One line between two points, green and solid or red and dashed; call it under the project's style."""
     from matplotlib.patheffects import Normal, Stroke
 
     colour, dashes = (RIGHT, "-") if right else (WRONG, (0, (3, 1.2)))
@@ -107,7 +107,7 @@ def plot_matchings(
     titles: Sequence[str] | None = None,
     width: float = WIDTH,
 ) -> "Figure":
-    """A gallery, one matching a cell; arguments as :func:`plot_matching`.
+    """A gallery, one matching per cell; arguments as for :func:`plot_matching`.
 
     Raises:
         ValueError: no pairs, or not as many assignments (or titles) as pairs.

@@ -19,7 +19,8 @@ COLUMNS = 3  # of panels
 
 @styled
 def plot_solver_table(figures: pd.DataFrame, ours: Sequence[str], *, width: float = 1.5 * WIDTH) -> "Figure":
-    """A table family x solver with gap, hits and time, coloured by the gap. Wider than the text: for a page of its own.
+    """A table family x solver with gap, hits and time, coloured by the gap. It is wider than the text and needs its own
+    page.
 
     Args:
         figures: the columns of ``bbgm.published.load_solvers``; families and solvers are shown in the order in which
@@ -75,7 +76,7 @@ def _range(low: float, high: float) -> str:
 
 @styled
 def plot_time_and_gap(figures: pd.DataFrame, ours: Sequence[str], *, width: float = WIDTH) -> "Figure":
-    """Mean time against mean gap, a panel a family, both axes logarithmic; better is down and to the left.
+    """Mean time against mean gap, one panel per family, both axes logarithmic; better is down and to the left.
 
     Args:
         figures: as for :func:`plot_solver_table`. A range of times is drawn as a bar.

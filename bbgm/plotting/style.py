@@ -116,7 +116,7 @@ def write_figure(figure: "Figure", path: Path) -> None:
 
 
 def _fix_layout(figure: "Figure") -> None:
-    """Lay the figure out once: doing it again for the next file or in a notebook would move things by a fraction."""
+    """Lay the figure out once: a second layout, for the next file or in a notebook, would shift things slightly."""
     if figure.get_layout_engine() is not None:
         figure.draw_without_rendering()
         figure.set_layout_engine("none")

@@ -1,4 +1,4 @@
-"""The paper's printed numbers: 499 of them, one a row, in one CSV file a table.
+"""The paper's printed numbers: 499 of them, one per row, in one CSV file per table.
 
 Columns of the files (and of the frames returned here):
 
@@ -13,10 +13,10 @@ Columns of the files (and of the frames returned here):
 - ``std``, ``n``: deviation over, and number of, restarts, empty where the paper gives none.
 - ``source``: the paper's table, and from whom the paper quotes the row.
 
-Numbers of later papers follow other protocols. They lie in ``later/``, with the protocol named in ``source``.
+Numbers of later papers follow other protocols. They are in ``later/``, with the protocol named in ``source``.
 
-What solvers reach on instances of graph matching is in ``solvers/``: ``peers.csv``, others' (printed nowhere else), and
-``measured.csv``, this project's. Both begin with a comment that says how they were measured.
+What solvers reach on instances of graph matching is in ``solvers/``: ``peers.csv`` for others (printed nowhere else),
+and ``measured.csv`` for this project's. Both begin with a comment that says how they were measured.
 
 Imports nothing else of `bbgm`.
 """
@@ -41,7 +41,7 @@ TABLES = (
 
 KEY = ["table", "method", "setting"]
 
-#: Columns of ``solvers/*.csv``, one row a family and solver, and their types.
+#: Columns of ``solvers/*.csv``, one row per family and solver, and their types.
 SOLVER_COLUMNS = {
     "family": "object",
     "solver": "object",
@@ -58,7 +58,7 @@ SOLVER_COLUMNS = {
 
 
 def is_quoted(numbers: pd.DataFrame) -> "pd.Series[bool]":
-    """Which of them the paper did not obtain itself but quotes from others."""
+    """Which rows the paper did not obtain itself but quotes from others."""
     return numbers["source"].str.contains("quoted from")
 
 
@@ -99,7 +99,7 @@ def read_solvers(path: Path) -> pd.DataFrame:
     """One file of ``solvers/``, or of the same columns: what a solver reached on each family of instances.
 
     ``gap_percent``: mean gap to the best known value; ``hits``: of ``runs``, those that reach it; ``proofs``: those
-    with a proof of optimality; ``ms``: mean time of an instance. ``..._to`` is the upper end, where only a range is
+    with a proof of optimality; ``ms``: mean time per instance. ``..._to`` is the upper end, where only a range is
     known.
 
     Raises:
@@ -108,7 +108,7 @@ def read_solvers(path: Path) -> pd.DataFrame:
     try:
         frame = pd.read_csv(path, comment="#", keep_default_na=False, na_values=[""])
     except ValueError as error:
-        raise ValueError(f"{path} is no table of solvers: {error}") from error
+        raise ValueError(f"{path} is not a table of solvers: {error}") from error
     if list(frame.columns) != list(SOLVER_COLUMNS):
         raise ValueError(f"{path} has the columns {list(frame.columns)}, expected {list(SOLVER_COLUMNS)}")
     return frame.astype(SOLVER_COLUMNS)
@@ -137,7 +137,7 @@ def check_means() -> pd.DataFrame:
     """Every printed mean beside the mean of its class entries, in exact decimal arithmetic.
 
     Returns:
-        One row a printed mean: ``table, method, setting, printed, recomputed`` (both ``Decimal``) and ``verdict``:
+        One row per printed mean: ``table, method, setting, printed, recomputed`` (both ``Decimal``) and ``verdict``:
         ``agrees`` (equal when rounded half up), else ``possible``, ``edge of the possible`` or ``impossible``, given
         that the paper rounded every class entry and the mean to 0.1.
     """

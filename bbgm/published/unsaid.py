@@ -1,4 +1,4 @@
-"""What the paper does not say: where its text is silent, or the authors' code does otherwise; what is done here.
+"""What the paper does not say: where its text is silent or the authors' code differs, and what is done here.
 
 The entries are in ``unsaid.toml``, by topic. The code's behaviour is the default throughout, as it made the numbers.
 """
@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 COLUMNS = {"what": "", "paper": "the paper's text", "code": "the authors' code", "here": "here", "option": "option"}
-"""Keys of an entry, and how a table calls them."""
+"""Keys of an entry, and their names in a table."""
 
 AS_CODE = "as the code"
 
@@ -19,7 +19,7 @@ def load_unsaid() -> dict[str, pd.DataFrame]:
     """The entries of each topic, columns ``what, paper, code, here, option``; ``here`` is "as the code" if not given.
 
     Raises:
-        ValueError: an entry has a key that is none of these, or lacks one of the first three.
+        ValueError: an entry has an unknown key, or lacks one of the first three.
     """
     content = tomllib.loads((files("bbgm.published") / "unsaid.toml").read_text(encoding="utf-8"))
     return {topic: pd.DataFrame([_entry(topic, entry) for entry in entries]) for topic, entries in content.items()}

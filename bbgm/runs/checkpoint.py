@@ -1,8 +1,8 @@
-"""Checkpoints: one at the end of each epoch, from which a killed run goes on.
+"""Checkpoints: one at the end of each epoch, from which a killed run resumes.
 
 A checkpoint is three files: ``<epoch>.safetensors`` (parameters and buffers), ``<epoch>.optimiser.pt`` and, written
 last, ``<epoch>.json`` (configuration hash, SHA-256 of the other two, learning curve). One that is incomplete, altered
-or of another configuration is passed over for the one before it; the last two are kept. No random state is stored:
+or of another configuration is skipped in favour of the one before it; the last two are kept. No random state is stored:
 every random number of a run is derived from its seed and the number of the epoch and iteration.
 """
 
@@ -47,7 +47,7 @@ def write_model(path: Path, model: nn.Module) -> str:
 
 def write_optimiser(path: Path, optimiser: torch.optim.Optimizer) -> str:
     """Write the state of an optimiser, atomically; returns the SHA-256 of the file."""
-    # By way of the memory: torch.save reports a full disk as a RuntimeError that does not say so.
+    # Through memory: torch.save reports a full disk as a RuntimeError that does not say so.
     state = io.BytesIO()
     torch.save(optimiser.state_dict(), state)
     return _write(path, state.getbuffer())
@@ -57,7 +57,7 @@ def read_model(path: Path, model: nn.Module) -> None:
     """Fill a model from a file of :func:`write_model`.
 
     Raises:
-        ValueError: the file is no safetensors file, or its names or shapes differ from the model's.
+        ValueError: the file is not a safetensors file, or its names or shapes differ from the model's.
     """
     try:
         model.load_state_dict(safetensors.torch.load_file(path))
@@ -83,14 +83,14 @@ def read_optimiser(path: Path, optimiser: torch.optim.Optimizer) -> None:
         )
     except (RuntimeError, ValueError, EOFError, KeyError, pickle.UnpicklingError) as error:
         raise ValueError(
-            f"{path} is no state of this optimiser ({error}): delete it and run 'bbgm train' again"
+            f"{path} is not a state of this optimiser ({error}): delete it and run 'bbgm train' again"
         ) from error
     if not shapes_fit:
         raise ValueError(f"{path} is the state of other parameters: delete it and run 'bbgm train' again")
 
 
 class Checkpoints:
-    """The checkpoints of one run, in ``folder``, which belongs to them alone."""
+    """The checkpoints of one run, in ``folder``, which holds nothing else."""
 
     def __init__(self, folder: Path, config_hash: str) -> None:
         self.folder = folder

@@ -82,7 +82,7 @@ def _select(arrays: Mapping[str, Any], chosen: np.ndarray) -> dict[str, Any]:
 
 
 def _check(run: RunRecord, cls: np.ndarray, counts: np.ndarray) -> None:
-    """Predictions and metrics.json of one run are of the same run."""
+    """Check that predictions and metrics.json come from the same run."""
     for name, measure in (("accuracy", accuracy), ("f1", f1)):
         of_classes = [measure(counts[cls == one].sum(axis=0)) for one in np.unique(cls)]
         stated = run.metrics["mean"].get(name)

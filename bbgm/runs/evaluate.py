@@ -43,7 +43,7 @@ def evaluate(
         recorded: of an earlier evaluation, whose pairs are matched again; empty: draw them.
 
     Raises:
-        ValueError: a prediction is no matching, and not even a mapping where the method is not one-to-one; or a class
+        ValueError: a prediction is not a matching, or not a mapping if the method is not one-to-one; or a class
             has no pairs to test.
     """
     start = time.perf_counter()

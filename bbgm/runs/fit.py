@@ -25,7 +25,7 @@ def learning_rate_factor(epoch: int, optimiser: OptimiserConfig) -> float:
 def make_optimiser(matcher: Matcher, config: RunConfig, parent: RunRecord | None = None) -> torch.optim.Adam:
     """Adam on the groups of a network; with a parent, the network gets its parameters and Adam its state.
 
-    As in the authors' code the parent's last learning rates come with its state, in place of ``learning_rate``.
+    As in the authors' code the parent's last learning rates come with its state and replace ``learning_rate``.
 
     Raises:
         ValueError: the parent's files do not fit the network.
@@ -51,7 +51,7 @@ def fit(
     """Train, from the newest checkpoint or from the state of matcher and optimiser; a checkpoint after each epoch.
 
     Returns:
-        The learning curve, one row an iteration.
+        The learning curve, one row per iteration.
     """
     settings = config.optimiser
     rates = [group["lr"] for group in optimiser.param_groups]

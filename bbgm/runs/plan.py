@@ -22,14 +22,14 @@ GB = 1e9
 
 @dataclass(frozen=True)
 class Group:
-    """Runs that differ in nothing but their seed. Numbers are of one run; ``hours`` and ``disk_gb`` of all of them.
+    """Runs that differ only in their seed. Numbers are of one run; ``hours`` and ``disk_gb`` of all of them.
 
     Attributes:
         parent: folder of the run that they start from, below the results root.
         training_pairs, test_pairs: None: as many as the data list.
         set_pairs: pairs in the sets of images that are matched jointly too.
         hours: by device, one run after another; None where nothing was measured that fits.
-        working_gb: of one run beside its ``disk_gb`` while it goes on: checkpoints.
+        working_gb: of one run in progress, on top of its ``disk_gb``: checkpoints.
         memory_gb: by device, of one run as measured; None as with hours.
     """
 
@@ -148,14 +148,14 @@ def _group(runs: list[RunConfig], known: list[Measurement]) -> Group:
 
 
 def count_classes(run: RunConfig) -> int:
-    """Number of classes that a run uses; 0 for a folder of the user's own that is not there."""
+    """Number of classes that a run uses; 0 for a custom folder that does not exist."""
     if run.data.source == "demo" and not run.data.classes:
         return len(demo_classes(run.data.dataset))
     return len(run.data.used_classes())
 
 
 def count_test_pairs(run: RunConfig) -> int | None:
-    """Number of test pairs of a run; None: all that the data list, and how many that is stands in no registry."""
+    """Number of test pairs of a run; None: all that the data list, if no registry says how many those are."""
     if run.protocol.test_pairs_per_class:
         return run.protocol.test_pairs_per_class * count_classes(run)
     if run.data.source == "demo" or run.data.classes or run.data.listed_pairs is None:
@@ -187,7 +187,7 @@ def _scaled(number: int, value: float | None) -> float | None:
 
 
 def count_values(run: RunConfig) -> tuple[int, int]:
-    """Numbers that a run stores of its network, and those of them that it trains."""
+    """How many numbers a run stores of its network, and how many of them it trains."""
     if run.visual:
         random = run.visual.model_copy(update={"weights": "random"})
         run = run.model_copy(update={"network": random})
@@ -235,7 +235,7 @@ def _missing_weights(backbone: str, weights: str) -> str:
             return f"ImageNet weights of {backbone} in {places[0]}: bbgm data download {backbone}"
     elif weights.endswith(".safetensors") and not (weights_root() / weights).is_file():
         return (
-            f"weights {weights_root() / weights}: set BBGM_WEIGHTS to the folder that has them, or take "
+            f"weights {weights_root() / weights}: set BBGM_WEIGHTS to the folder that has them, or use "
             "torchvision's with network.weights: imagenet in the budget's file"
         )
     return ""

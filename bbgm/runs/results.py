@@ -3,17 +3,17 @@
 ``results/<budget>/<dataset>/<filter>/<method>/seed<k>/`` holds
 
 ============================  =======================================================================================
-``config.yaml``               the whole configuration
+``config.yaml``               the complete configuration
 ``split.json``                image ids of the training and of the test part, errata applied
-``history.csv``               one row an iteration: epoch, iteration, loss, accuracy of the training batch, learning
+``history.csv``               one row per iteration: epoch, iteration, loss, accuracy of the training batch, learning
                               rates, then the timing columns (which differ from run to run)
 ``model.safetensors``         parameters and buffers
-``optimiser.pt``              state of Adam at the end, of runs that others go on from (``keep_optimiser``)
+``optimiser.pt``              state of Adam at the end, of runs that others start from (``keep_optimiser``)
 ``test_pairs.json``           ``{class: [[source id, target id], ...]}``: the test pairs, for people and other programs
 ``predictions.npz``           every evaluated pair, and every pair of the test sets (:mod:`bbgm.scoring.predictions`)
 ``metrics.json``              scores, and under ``sets`` those of the test sets (:mod:`bbgm.runs.sets`); written
                               last, so a folder that has it holds a finished run
-``checkpoint/``, ``.lock``    only while the run is going on (or was killed)
+``checkpoint/``, ``.lock``    only while the run is in progress (or was killed)
 ``superseded/<hash>/``        earlier runs of another configuration (:mod:`bbgm.runs.superseded`)
 ============================  =======================================================================================
 """
@@ -43,7 +43,7 @@ OPTIMISER = "optimiser.pt"
 VOLATILE = ("throughput", "peak_memory_mib", "provenance")
 """Keys of metrics.json that differ between two runs of the same configuration on the same machine."""
 NEEDED = {"config_hash": str, "n_pairs": int, "per_class": dict, "mean": dict}
-"""Keys of metrics.json without which it is none, and what they hold."""
+"""Keys that metrics.json must have, and the types of their values."""
 TIMING = ("seconds", "solver_seconds")
 """Columns of history.csv that do."""
 
@@ -58,7 +58,7 @@ class RunRecord:
 
     @cached_property
     def history(self) -> "pd.DataFrame":
-        """One row an iteration."""
+        """One row per iteration."""
         import pandas as pd
 
         return pd.read_csv(self.folder / "history.csv")
@@ -85,7 +85,7 @@ class RunRecord:
 
 
 def run_folder(config: RunConfig) -> Path:
-    """Where the run of this configuration lies."""
+    """Where the run of this configuration is."""
     return results_root() / config.folder
 
 
@@ -93,7 +93,7 @@ def finished(config: RunConfig, folder: Path | None = None) -> RunRecord | None:
     """The finished run of this configuration, or None.
 
     A run is the same if its effective settings are: keys that it was stored without have their defaults, keys of other
-    methods and data sets are passed over, and titles do not matter.
+    methods and data sets are ignored, and titles do not matter.
     """
     folder = folder or run_folder(config)
     record = read_record(folder, also=(OPTIMISER,) if config.keep_optimiser else ())
@@ -117,7 +117,7 @@ def read_record(folder: Path, also: Sequence[str] = ()) -> RunRecord | None:
     Its metrics must belong to the configuration that is stored beside them.
 
     Args:
-        also: files that must be there besides `FILES`.
+        also: files that must be there in addition to `FILES`.
     """
     if not all((folder / name).is_file() for name in (*FILES, *also)):
         return None
@@ -162,7 +162,7 @@ def load_config(folder: Path) -> RunConfig:
     try:
         return make_run(read_yaml(path), origin=str(path))
     except ValueError as error:
-        raise ValueError(f"{error}\nThis is the record of a run: make it again with 'bbgm train'") from error
+        raise ValueError(f"{error}\nThis is the record of a run: repeat it with 'bbgm train'") from error
 
 
 def load(folder: Path) -> RunRecord:
@@ -181,7 +181,7 @@ def load(folder: Path) -> RunRecord:
     if record is None:
         raise ValueError(
             f"{folder / 'metrics.json'} is damaged or does not belong to config.yaml beside it: "
-            "run it again by 'bbgm train'"
+            "run it again with 'bbgm train'"
         )
     return record
 
@@ -196,7 +196,7 @@ def write_history(path: Path, columns: Sequence[str], rows: Sequence[dict[str, A
 
 
 def write_test_pairs(path: Path, predictions: Sequence[Prediction]) -> None:
-    """Write ``{class: [[source id, target id], ...]}`` in the order of evaluation, one pair a line."""
+    """Write ``{class: [[source id, target id], ...]}`` in the order of evaluation, one pair per line."""
     pairs: dict[str, list[str]] = {}
     for item in predictions:
         pairs.setdefault(item.cls, []).append(json.dumps([item.source, item.target]))

@@ -1,4 +1,4 @@
-"""Runs of another configuration: moved aside, never deleted, and brought back when they are wanted again.
+"""Runs of another configuration: moved aside, never deleted, and restored when they are needed again.
 
 ``<run>/superseded/<hash>/`` holds the files of a run whose folder another configuration took over. The hash is that of
 its ``config.yaml`` (`bbgm.config.hash_of`).
@@ -13,16 +13,16 @@ from bbgm.runs.results import FILES, OPTIMISER, load_config, read_record
 
 FOLDER = "superseded"
 CHECKPOINT = "checkpoint"
-# config.yaml goes last: while it is there, a move that was interrupted is taken up again.
+# config.yaml is moved last: while it is there, an interrupted move is resumed.
 _MOVED = (*(name for name in (*FILES, OPTIMISER, CHECKPOINT) if name != "config.yaml"), "config.yaml")
 log = logging.getLogger(__name__)
 
 
 def make_room(folder: Path, config: RunConfig) -> None:
-    """Prepare the folder of a run for a configuration: what it holds of another one is moved aside.
+    """Prepare the folder of a run for a configuration: files of another one are moved aside.
 
     Temporary files of writers that were killed are deleted. A finished run of this configuration that was moved aside
-    earlier is brought back.
+    earlier is restored.
 
     Raises:
         WriteError: the folder cannot be written to.
@@ -62,7 +62,7 @@ def _set_aside(folder: Path) -> None:
 
 
 def _free(wanted: Path) -> Path:
-    """The folder itself if it is free, or was half filled by a move that was interrupted; else a numbered one."""
+    """The folder itself if it is free or left half filled by an interrupted move; else a numbered one."""
     number, target = 1, wanted
     while (target / "config.yaml").exists():
         number += 1

@@ -1,4 +1,4 @@
-"""Measured speed of training and evaluation: ``config/throughput.toml``, from which `bbgm.runs.plan` tells hours."""
+"""Measured speed of training and evaluation: ``config/throughput.toml``, for the estimates of `bbgm.runs.plan`."""
 
 import datetime
 import tomllib
@@ -32,7 +32,7 @@ class Measurement(Model):
     """How fast runs with certain settings were on one machine.
 
     Attributes:
-        where: settings of the runs that it is for, by their dotted name. The fewer, the more runs it is for.
+        where: settings of the runs that it applies to, by their dotted name. The fewer, the more runs it applies to.
         joint_ms_per_set: joint solution of a set of images, for runs with sets.
     """
 
@@ -54,7 +54,7 @@ def read_measurements(path: Path | None = None) -> list[Measurement]:
     """The measurements in a file, default ``config/throughput.toml``.
 
     Raises:
-        ValueError: it is no TOML, or an entry is not valid; names the file and the entry.
+        ValueError: it is not valid TOML, or an entry is not valid; names the file and the entry.
     """
     path = path or project_root() / "config" / "throughput.toml"
     known = setting_names()
@@ -63,7 +63,7 @@ def read_measurements(path: Path | None = None) -> list[Measurement]:
         for number, entry in enumerate(tomllib.loads(path.read_text())["measurement"], 1):
             one = Measurement.model_validate(entry)
             if unknown := sorted(one.where.keys() - known):
-                raise ValueError(f"measurement {number}: {unknown[0]!r} is no setting of a run")
+                raise ValueError(f"measurement {number}: {unknown[0]!r} is not a setting of a run")
             found.append(one)
     except ValidationError as error:
         first = error.errors()[0]

@@ -1,4 +1,4 @@
-"""One run: train, evaluate, write everything down. Idempotent, and resumed after the last finished epoch."""
+"""One run: train, evaluate, write everything down. Idempotent, and resumes after the last finished epoch."""
 
 import logging
 from datetime import UTC, datetime
@@ -36,10 +36,9 @@ log = logging.getLogger(__name__)
 def run(config: RunConfig, folder: Path | None = None, progress: bool = True) -> RunRecord:
     """The finished run of a configuration, made now if it does not exist yet.
 
-    A finished run of the same configuration is only read. A killed one goes on from its last finished epoch and ends
-    with the same numbers as one that was not. What the folder holds of another configuration is moved aside, see
-    `bbgm.runs.superseded`.
-    The parent of a run, if it has one, is made first in its own place, unless it is there.
+    A finished run of the same configuration is only read. A killed one resumes after its last finished epoch and ends
+    with the same numbers as one that was not killed. Files of another configuration in the folder are moved aside, see
+    `bbgm.runs.superseded`. The parent of a run, if it has one, is made first in its own folder, unless it exists.
 
     Args:
         config: of the run.
@@ -80,7 +79,7 @@ def _make(config: RunConfig, parent: RunRecord | None, folder: Path, show_progre
     dataset = open_dataset(config.data, config.protocol)
     matcher = make_matcher(config).to(device)
     record = folder / "config.yaml"
-    if not record.is_file():  # else a killed run of the same effective settings goes on under its own record
+    if not record.is_file():  # else a killed run of the same effective settings resumes under its own record
         write_text(record, config.to_yaml())
     config_hash = hash_of(read_yaml(record))
     left_out = {"errata_applied": list(dataset.errata_applied), "dropped": dataset.dropped.record()}
@@ -121,7 +120,8 @@ def evaluate_run(record: RunRecord, pairs_per_class: int | None = None, progress
     """Evaluate a trained run again; nothing is written.
 
     Args:
-        pairs_per_class: of the pairs to draw; None: the recorded test pairs of the run, whatever would be drawn today.
+        pairs_per_class: of the pairs to draw; None: the recorded test pairs of the run, even if other pairs would be
+            drawn today.
 
     Raises:
         ValueError: the data set lacks a recorded image or keypoint, or it does not fit the configuration.
@@ -178,5 +178,5 @@ def _summary(
 
 
 def _record(parent: RunRecord) -> dict[str, str]:
-    """What a run says about its parent: its place below the results root, and its configuration."""
+    """What a run records about its parent: its path below the results root, and its configuration."""
     return {"folder": parent.config.folder.as_posix(), "config_hash": parent.metrics["config_hash"]}

@@ -13,7 +13,7 @@ Matchings = Mapping[tuple[int, int], np.ndarray]
 
 
 def contradicted(matchings: Matchings) -> dict[tuple[int, int], np.ndarray]:
-    """The matches that are part of a broken cycle: i - j and j - k are matches of three graphs, but i - k is none.
+    """The matches that are part of a broken cycle: i - j and j - k are matches of three graphs, but i - k is not.
 
     Returns:
         For each pair of graphs (n_p,) bool.
@@ -54,7 +54,7 @@ def inconsistent_percent(predictions: Sequence[SetPrediction]) -> dict[str, floa
 
 
 def most_repaired(predictions: Sequence[SetPrediction]) -> tuple[SetPrediction, SetPrediction, SetPrediction]:
-    """Three images whose matchings contradict each other, and of which the joint solution gets most matches right anew.
+    """Three images whose matchings contradict each other, and in which the joint solution corrects the most matches.
 
     Args:
         predictions: every pair of the test sets of a run.

@@ -52,7 +52,7 @@ def percent_included(images: Sequence[KeypointImage]) -> float:
         ValueError: fewer than two images.
     """
     if len(images) < 2:
-        raise ValueError(f"{len(images)} images make no pair: give two or more")
+        raise ValueError(f"{len(images)} images do not make a pair: give two or more")
     names = [frozenset(image.names) for image in images]
     return 100 * float(np.mean([source <= target for source, target in permutations(names, 2)]))
 

@@ -26,11 +26,11 @@ index, (n1,), -1 = there is none; and the number n2 of target keypoints."""
 
 
 def count_pairs(assignment: np.ndarray, truth: np.ndarray, n1: np.ndarray, n2: np.ndarray) -> np.ndarray:
-    """Counts of P pairs, whose source keypoints stand one pair after another.
+    """Counts of P pairs, whose source keypoints follow one pair after another.
 
     Args:
-        assignment, truth: (sum of n1,), see `Matching`. Of a method that is not one-to-one the assignment may use a
-            target several times.
+        assignment, truth: (sum of n1,), see `Matching`. With a method that is not one-to-one the assignment may use
+            a target several times.
         n1, n2: (P,), keypoints of each source and target.
 
     Returns:
@@ -64,7 +64,7 @@ def count_matchings(matchings: Iterable[Matching]) -> np.ndarray:
 
 
 def check_matching(matches: np.ndarray, n2: int, name: str = "assignment", one_to_one: bool = True) -> None:
-    """Find out whether matches (n1,) into n2 target keypoints, -1 = unmatched, are a matching.
+    """Check that matches (n1,) into n2 target keypoints, -1 = unmatched, are a matching.
 
     Args:
         name: what they are called in the error.
@@ -76,7 +76,7 @@ def check_matching(matches: np.ndarray, n2: int, name: str = "assignment", one_t
     used = matches[matches != -1]
     outside = used.size and (used.min() < 0 or used.max() >= n2)
     if outside or (one_to_one and np.unique(used).size < used.size):
-        raise ValueError(f"{name} {matches.tolist()} is no matching into {n2} target keypoints (-1 = unmatched)")
+        raise ValueError(f"{name} {matches.tolist()} is not a matching into {n2} target keypoints (-1 = unmatched)")
 
 
 def accuracy(counts: np.ndarray) -> np.ndarray:
@@ -112,8 +112,8 @@ def unmatched_percent(counts: np.ndarray) -> np.ndarray:
 
     The paper's row 'Unmatched (%)' is "the percentage of unmatched keypoints in the test-set pairs" and says no more.
     This is the nearer reading, and the choice hardly matters: where source and target are drawn alike, this and
-    `unmatched_source_percent` have the same expectation. They part under the filter 'inclusion', which leaves no source
-    keypoint without a partner.
+    `unmatched_source_percent` have the same expectation. They differ under the filter 'inclusion', which leaves no
+    source keypoint without a partner.
     """
     both = counts[..., N1] + counts[..., N2]
     return np.asarray(100.0 * (both - 2 * counts[..., TRUE]) / np.maximum(both, 1))

@@ -38,7 +38,7 @@ class Prediction:
 
     @classmethod
     def of(kind, pair: "KeypointPair", assignment: np.ndarray, **more: Any) -> Self:  # cls is a field
-        """What was predicted of a pair; ``more``: the attributes that a subclass has besides."""
+        """What was predicted of a pair; ``more``: the additional attributes of a subclass."""
         return kind(
             cls=pair.source.cls,
             source=pair.source.image_id,

@@ -17,13 +17,13 @@ CHUNK = 500
 def resampled_scores(
     rows: Sequence[Sequence[PairCounts]], cells: Cells, measure: Measure, resamples: int = RESAMPLES, seed: int = 0
 ) -> np.ndarray:
-    """Scores of several rows of a table when the test pairs of each class are drawn anew from themselves (bootstrap).
+    """Scores of several rows of a table when the test pairs of each class are resampled with replacement (bootstrap).
 
     All rows and runs see the same resampled pairs, so differences between rows are *paired*. Differences from the
     textbook bootstrap:
 
     1. Each unit is drawn a Poisson(1) number of times, independently of the others, instead of all together as often
-       as there are units. A pooled score is a ratio, which their total does not change; drawing is faster by far.
+       as there are units. A pooled score is a ratio, which their total does not change; drawing is much faster.
     2. Units are pairs (or whole sets of images), though pairs share images. So this is the uncertainty from the choice
        of pairs among the given images; that of the images would add to it.
 

@@ -100,7 +100,7 @@ def write_table(table: Table, results_root: Path | None = None) -> tuple[Path, .
 def _chances(
     lines: Sequence[Line],
 ) -> tuple[pd.DataFrame, dict[Line, dict[str, float]], frozenset[tuple[str, str, str]]]:
-    """What chance does to the rows, group by group.
+    """How much the rows depend on chance, group by group.
 
     Returns:
         The comparisons; each row's standard deviation over resampled test pairs, by column; and (method, setting,
@@ -117,7 +117,7 @@ def _chances(
             if line.counts[0].identity != first.counts[0].identity:
                 raise ValueError(
                     f"cannot compare {first.runs[0].folder} and {line.runs[0].folder}: their test pairs differ; "
-                    "delete the one that is out of date, and do it again with 'bbgm train'"
+                    "delete the one that is out of date, and repeat it with 'bbgm train'"
                 )
         names, columns = [line.name for line in members], list(first.cells)
         resampled = resampled_scores([line.counts for line in members], first.cells, MEASURES[first.row.measure])

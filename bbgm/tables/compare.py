@@ -5,7 +5,7 @@ their difference is resampled pair by pair (`bbgm.tables.bootstrap`). *Runs*: an
 difference of the means over the runs has an interval from their standard deviations (Welch's t; where both rows are of
 the same networks, from the differences run by run). A difference counts as real where neither interval holds zero.
 With fewer than `FEWEST_RUNS` runs of either row there is no second interval, and no verdict: of two runs it would be
-tens of points wide. Comparisons are many (a line a column), each at 95 %, without a correction for their number.
+tens of points wide. There are many comparisons (one line per column), each at 95 %, uncorrected for their number.
 """
 
 from collections.abc import Sequence
@@ -176,7 +176,7 @@ def list_comparisons(table: Table, columns: Sequence[str] | None = None) -> pd.D
 
 
 def compare_methods(table: Table, method: str, baseline: str, setting: str | None = None) -> pd.DataFrame:
-    """How far one row of a table is above another, and whether that is real: a line a column.
+    """How far one row of a table is above another, and whether that is real: one line per column.
 
     Args:
         setting: of both, where rows of several settings have these names.

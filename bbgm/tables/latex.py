@@ -5,8 +5,8 @@ r"""A table for a LaTeX document, with a macro for each class, so that it can sh
     \newcommand{\icon}[1]{\csname icon@#1\endcsname}
     \expandafter\newcommand\csname icon@bicycle\endcsname{\faBicycle}
 
-Greek letters and common signs are written as commands. What pdfLaTeX's fonts lack besides, e.g. Chinese, stays as it
-is: LuaLaTeX or XeLaTeX print it in a font that has it.
+Greek letters and common signs are written as commands. Other signs that pdfLaTeX's fonts lack, e.g. Chinese, stay as
+they are: LuaLaTeX or XeLaTeX print them in a font that has them.
 """
 
 import re
@@ -18,7 +18,7 @@ _NO_CLASS = {"mean", "all", "easy", "medium", "hard"}
 
 
 def to_latex(table: Table) -> str:
-    r"""A ``table`` environment; the notes stand in the caption. What is wider than the text is scaled to its width."""
+    r"""A ``table`` environment; the notes go into the caption. A table wider than the text is scaled to its width."""
     head = [
         rf"\icon{{{tex(name)}}}" if name in table.columns and name not in _NO_CLASS else tex(name)
         for name in table.head

@@ -43,7 +43,7 @@ class Line:
             if other.identity != counts[0].identity:
                 raise ValueError(
                     f"cannot average {self.runs[0].folder} and {run.folder}: their test pairs differ; "
-                    "delete the one that is out of date, and do it again with 'bbgm train'"
+                    "delete the one that is out of date, and repeat it with 'bbgm train'"
                 )
         return counts
 
@@ -78,7 +78,7 @@ def make_lines(spec: TableSpec, groups: Sequence[Sequence[RunRecord]], printed: 
         printed: the paper's numbers, see `bbgm.published.load`.
 
     Raises:
-        ValueError: two methods have one name.
+        ValueError: two methods have the same name.
     """
     lines = [
         _line(spec, row, group, printed)
@@ -98,7 +98,7 @@ def _check_names(lines: Sequence[Line]) -> None:
         if (owner := owners.setdefault((line.name, line.setting), method)) != method:
             raise ValueError(
                 f"{line.name!r} ({line.setting}) is the name of both {owner} and {method}: give one of them another "
-                f"title or setting in config/experiments, and do its runs again with 'bbgm train'"
+                f"title or setting in config/experiments, and repeat its runs with 'bbgm train'"
             )
 
 

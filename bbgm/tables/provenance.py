@@ -1,4 +1,4 @@
-"""Where the numbers come from: one line a run, with its configuration, commit, hardware and time."""
+"""Where the numbers come from: one line per run, with its configuration, commit, hardware and time."""
 
 from pathlib import Path
 from typing import Any
@@ -28,8 +28,8 @@ COLUMNS = (
 def list_provenance(budget: str, table: str | None = None, results_root: Path | None = None) -> pd.DataFrame:
     """Every finished run of a budget, or those that a table shows, in the order of their folders; columns `COLUMNS`.
 
-    ``configuration`` is the hash of all that a run's numbers depend on, as in its metrics.json; ``commit`` is that of
-    the checkout that finished it.
+    ``configuration`` is the hash of everything that a run's numbers depend on, as in its metrics.json; ``commit`` is
+    that of the checkout that finished it.
 
     Raises:
         ValueError: no such table or budget, no finished run, one whose files do not belong together, or a copy.
@@ -69,7 +69,7 @@ def describe_provenance(lines: pd.DataFrame) -> str:
         seconds = (
             f"{group['training s'].mean():.0f} s of training and {group['evaluation s'].mean():.0f} s of evaluation"
         )
-        text.append(f"- ``{folder}``, seeds {seeds}: configuration {hashes}; {seconds} a run")
+        text.append(f"- ``{folder}``, seeds {seeds}: configuration {hashes}; {seconds} per run")
     text += ["", f"Finished from {lines['finished'].min()} to {lines['finished'].max()}."]
     for name in ("commit", "hardware", "versions"):
         text += ["", f"{name.capitalize()}: {'; '.join(dict.fromkeys(lines[name]))}."]

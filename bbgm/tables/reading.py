@@ -13,7 +13,7 @@ def read_table(table: Table, method: str, baseline: str | None = None, setting: 
     Args:
         method: name of the row.
         baseline: name of another row of the same table, to compare with if it is there.
-        setting: of the method, where it has rows of several; a baseline of the same setting is preferred.
+        setting: of the method, if it has rows of several; a baseline of the same setting is preferred.
 
     Raises:
         ValueError: the table has no such row, or several settings of it.

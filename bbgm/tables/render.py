@@ -135,7 +135,7 @@ class Table:
         return "\n".join([*lines, "</tbody>", "</table>", "</div>", f'<p style="font-size: 85%">{notes}</p>'])
 
     def to_page(self) -> str:
-        """A page of its own, for the report."""
+        """A separate page, for the report."""
         return (
             f'<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{escape(self.name)}</title>\n'
             '<body style="font-family: sans-serif; font-size: 14px; background: white; color: black">\n'

@@ -55,7 +55,7 @@ def find_runs(
 
 
 def load_in_place(folder: Path, results_root: Path) -> RunRecord:
-    """A finished run, which must lie where its configuration says.
+    """A finished run, which must be where its configuration says.
 
     Raises:
         ValueError: it does not, or its files do not belong together.
@@ -64,13 +64,13 @@ def load_in_place(folder: Path, results_root: Path) -> RunRecord:
     if run.folder != results_root / run.config.folder:
         raise ValueError(
             f"{run.folder} is a copy: its config.yaml says that it is {run.config.folder}; "
-            f"move it out of {results_root}, or it would be counted as a run of its own"
+            f"move it out of {results_root}, or it would be counted as another run"
         )
     return run
 
 
 def finished_folders(budget: str, results_root: Path, dataset: str = "*", keypoint_filter: str = "*") -> list[Path]:
-    """Folders of finished runs, in order; metrics.json is written last: without it a run is still going on.
+    """Folders of finished runs, in order; metrics.json is written last: without it a run is still in progress.
 
     Raises:
         ValueError: no such budget.
@@ -111,5 +111,5 @@ def _difference(verb: str, run1: RunRecord, config1: dict[str, Any], run2: RunRe
     more = f"; and {len(keys) - 3} more" if len(keys) > 3 else ""
     return (
         f"cannot {verb} {run1.folder} and {run2.folder}: {shown}{more}; "
-        "delete the one that is out of date, or do it again with 'bbgm train'"
+        "delete the one that is out of date, or repeat it with 'bbgm train'"
     )

@@ -1,4 +1,4 @@
-"""What each of the paper's tables holds: one entry a table, under the paper's own label."""
+"""What each of the paper's tables holds: one entry per table, under the paper's own label."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ PARENTS = ("bbgm_pretrain", "dgmc_pretrain")
 
 @dataclass(frozen=True)
 class Row:
-    """One row that a table makes of the runs of one method.
+    """One row that a table makes from the runs of one method.
 
     Attributes:
         title: of the row; ``{}`` stands for the title of the method.
@@ -46,13 +46,13 @@ class TableSpec:
     Attributes:
         label: the paper's own label; name of the table's files.
         published: name of the file in ``bbgm.published`` with the numbers to compare with.
-        elsewhere: of which other images those are; empty: of the table's own.
+        elsewhere: the other images that those are for; empty: the same as the table's.
         title: what the numbers are.
         dataset, filters, methods: the runs that it shows, see `shows`.
-        extras: shows runs of methods of a user's own, too.
+        extras: also shows runs of the user's own methods.
         by: what the columns are.
         columns: class, or number of the viewpoint difficulty -> the paper's column, in the paper's order.
-        titles: title of a method -> how this table calls it.
+        titles: title of a method -> its name in this table.
         rows: what is shown of each method.
         summary: name of the last column.
         notes: about the table's own protocol.

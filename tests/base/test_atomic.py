@@ -75,7 +75,7 @@ def test_a_full_disk_is_named_and_leaves_nothing(tmp_path: Path, small_disk: int
 def test_a_path_that_cannot_be_is_named(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").write_text("in the way")
     with (
-        pytest.raises(WriteError, match=r"cannot write .*; a part of this path is a file, or its name is too long"),
+        pytest.raises(WriteError, match=r"cannot write .*; part of this path is a file, or a name is too long"),
         atomic_write(tmp_path / name),
     ):
         pass

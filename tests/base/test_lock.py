@@ -34,5 +34,5 @@ def test_lock_excludes_other_processes_until_they_die(tmp_path: Path) -> None:
 
 def test_lock_in_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(WriteError, match="a part of this path is a file"), folder_lock(tmp_path / "file" / "run"):
+    with pytest.raises(WriteError, match="part of this path is a file"), folder_lock(tmp_path / "file" / "run"):
         pass

@@ -144,7 +144,7 @@ def test_other_columns_are_refused(tmp_path: Path) -> None:
 def test_what_is_no_table_is_named(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "rows.csv"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"rows\.csv is no table of solvers"):
+    with pytest.raises(ValueError, match=r"rows\.csv is not a table of solvers"):
         read_solvers(path)
 
 
@@ -152,8 +152,8 @@ def test_a_shifted_file_needs_the_plain_one(tmp_path: Path) -> None:
     gm.write_dd(tmp_path / "x_full.dd", random_instance(3, 3, 0).problem())
     (tmp_path / "best_known.json").write_text('{"x_full.dd": {"best": -1}}')
     records = bench_solver(tmp_path)
-    with pytest.raises(FileNotFoundError, match=r"x_full\.dd stands for .*x\.dd, which is missing"):
+    with pytest.raises(FileNotFoundError, match=r"x_full\.dd is derived from .*x\.dd, which is missing"):
         by_family(tmp_path, records, "best")
     gm.write_dd(tmp_path / "x.dd", random_instance(2, 2, 0).problem())
-    with pytest.raises(ValueError, match="allow other matches"):
+    with pytest.raises(ValueError, match="allow different matches"):
         by_family(tmp_path, records, "best")

@@ -75,7 +75,7 @@ def test_a_file_of_several_graphs_is_solved_jointly(folder: Path) -> None:
         assert record["ms"] > 0
     with pytest.raises(ValueError, match=r"method 'dual' is not one of \['best', 'sync'\]"):
         solve_file(path, "dual")
-    with pytest.raises(ValueError, match=r"d\.dd holds several graphs; they are matched partially"):
+    with pytest.raises(ValueError, match=r"d\.dd holds several graphs, which are always matched partially"):
         solve_file(path, full=True)
 
 

@@ -37,7 +37,7 @@ def test_evaluate_prints_the_scores_of_the_run(
     assert main(["evaluate", str(trained), "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["per_class"] == load(trained).metrics["per_class"]
-    assert "no positive number" in error_of("evaluate", str(trained), "--pairs", "0")
+    assert "not a positive number" in error_of("evaluate", str(trained), "--pairs", "0")
 
 
 def test_match_lists_and_draws_the_matches(

@@ -103,7 +103,7 @@ def test_bench_refuses_its_targets_before_it_measures(capsys: pytest.CaptureFixt
         (["--families", str(other)], "has the columns"),
         (["--families", str(tmp_path)], "is not a file"),
         (["--json", str(tmp_path)], "is not a file"),
-        (["--json", new, "--families", new], "give two files"),
+        (["--json", new, "--families", new], "give two different files"),
     ):
         assert main(["bench", "solver", str(tmp_path), *arguments]) == 2
         output = capsys.readouterr()

@@ -1,4 +1,4 @@
-"""From files to a configuration: what lies over what, and what is said of files that are wrong."""
+"""From files to a configuration: precedence, and the errors for wrong files."""
 
 import shutil
 from pathlib import Path
@@ -130,7 +130,7 @@ def test_wrong_sections_are_named_also_where_they_do_not_apply(
 
 
 def test_an_experiment_may_be_like_another(layered: Path) -> None:
-    """It lies over all that the other says, also over what that says for one budget only."""
+    """It overrides everything in the other, including settings for one budget only."""
     write(layered / "experiments", "child", like="mine", optimiser={"batch_size": 21}, datasets={"voc": {"threads": 1}})
     write(layered / "experiments", "grandchild", like="child", title="y", budgets={"paper": {"threads": 3}})
     for method, dataset, budget, expected in (

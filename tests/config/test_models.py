@@ -150,7 +150,10 @@ def test_a_configuration_cannot_be_changed() -> None:
             {"solver": {"full": True}, "protocol": {"filter": "unfiltered", "test_sets_per_class": 2}},
             r".*solver\.full for matchings that leave none: set test_sets_per_class: 0",
         ),
-        ({"model": "dgmc", "protocol": {"filter": "unfiltered", "test_sets_per_class": 2}}, r".*which dgmc has not"),
+        (
+            {"model": "dgmc", "protocol": {"filter": "unfiltered", "test_sets_per_class": 2}},
+            r".*which dgmc does not have",
+        ),
         ({"solver": {"layer": "sinkhorn"}}, r".*sinkhorn knows unary costs only: set network\.quadratic: false"),
         ({"data": {"keep_outside": True}}, r"data: keep_outside is an option of voc, not of willow: leave it out"),
         ({"data": {"dataset": "voc", "exclude_willow": "all"}}, r"data\.exclude_willow: .*'none', 'images_of_2007' or"),

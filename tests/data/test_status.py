@@ -121,8 +121,8 @@ def test_a_downloaded_willow_with_other_files_is_reported(
     assert main(["data", "download", "willow"]) == 0
     assert capsys.readouterr().out == f"{willow}\n"
     messages = [record.message for record in caplog.records if record.levelname == "WARNING"]
-    assert messages[0] == "Car/Cars_mine.mat of the archive is left out: it is not of the data set"
-    assert "another edition than this project was tested with: Car/Cars_000a.png of other content" in messages[2]
+    assert messages[0] == "Car/Cars_mine.mat of the archive is left out: it does not belong to the data set"
+    assert "from the one this project was tested with: Car/Cars_000a.png of other content" in messages[2]
     assert "no checksum of WILLOW-ObjectClass_dataset.zip is published" in messages[3]
     assert (willow / "README").is_file()
     assert sum(len(images) for images in read_willow(willow)[0].values()) == 304
@@ -162,7 +162,7 @@ def test_an_image_less_does_not_change_the_split_in_silence(willow: Path, capsys
 
 def test_an_image_more_does_not_either(willow: Path) -> None:
     add(willow)
-    with pytest.raises(FileNotFoundError, match=r"Car has, in addition, 1 image\(s\), e\.g\. Cars_mine"):
+    with pytest.raises(FileNotFoundError, match=r"Car has in addition 1 image\(s\), e\.g\. Cars_mine"):
         read_willow(willow)
 
 
@@ -205,7 +205,7 @@ def test_what_was_put_there_by_hand_is_counted(thing: Path) -> None:
 
 
 def test_links_are_followed_and_dangling_ones_count_as_missing(thing: Path) -> None:
-    """A folder that lies elsewhere is looked into; a link that leads nowhere is a missing file."""
+    """Links to folders elsewhere are followed; a broken link is a missing file."""
     (thing / "Car").rename(thing.parent / "elsewhere")
     (thing / "Car").symlink_to(thing.parent / "elsewhere")
     assert data_status(["thing"], check=True).problems == ()
@@ -244,5 +244,5 @@ def test_manifests_come_back_and_broken_ones_are_named(tmp_path: Path) -> None:
     assert read_manifest(tmp_path / "m.csv") == manifest
     for broken in ("", "file,bytes\n", "file,bytes,sha256\na,b,c\n", "file,bytes,sha256\na\n"):
         (tmp_path / "m.csv").write_text(broken)
-        with pytest.raises(ValueError, match=r"m\.csv is no manifest \(.*\): delete it"):
+        with pytest.raises(ValueError, match=r"m\.csv is not a manifest \(.*\): delete it"):
             read_manifest(tmp_path / "m.csv")

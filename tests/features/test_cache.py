@@ -77,7 +77,7 @@ def test_key_covers_everything_that_features_depend_on(tmp_path, image):
     assert count(moved) == 2
     assert count(image, make_frozen(seed=1)) == 3
     make_image(tmp_path, seed=0)
-    assert count(image) == 3  # written anew with the same bytes
+    assert count(image) == 3  # written again with the same bytes
     Image.fromarray(np.zeros((60, 80, 3), dtype=np.uint8)).save(image.path)
     assert count(KeypointImage(image.image_id, "Car", image.path, image.size, image.names, image.xy)) == 4
 

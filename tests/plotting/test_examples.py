@@ -71,7 +71,7 @@ def test_the_gallery_draws_the_predictions_of_a_run(images: tuple[KeypointImage,
     dataset = Dataset("cups", {"Cup": ()}, {"Cup": images})
     figure = plotting.plot_gallery(dataset, [prediction([-1, 0, 2, 1])])
     assert figure.axes[0].get_title() == "Cup: 1 of 3"
-    with pytest.raises(ValueError, match="Cup/2 is no test image"):
+    with pytest.raises(ValueError, match="Cup/2 is not a test image"):
         plotting.plot_gallery(Dataset("cups", {"Cup": ()}, {"Cup": images[:1]}), [prediction([-1, 0, 2, 1])])
 
 

@@ -144,7 +144,7 @@ def test_a_cycle_needs_three_pairs_of_one_set_and_their_images(triple: tuple[Dat
         plotting.plot_cycle(data, predictions[:2])
     with pytest.raises(ValueError, match="are not the three pairs"):
         plotting.plot_cycle(data, [*predictions[:2], replace(predictions[2], number=5)])
-    with pytest.raises(ValueError, match="Cup/a is no test image"):
+    with pytest.raises(ValueError, match="Cup/a is not a test image"):
         plotting.plot_cycle(Dataset("cups", {"Cup": ()}, {"Cup": data.test["Cup"][1:]}), predictions)
 
 

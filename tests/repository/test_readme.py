@@ -1,4 +1,4 @@
-"""What the READMEs tell to do: links lead somewhere, commands are ones that `bbgm` has, examples run."""
+"""What the READMEs say works: links lead somewhere, `bbgm` has the commands, examples run."""
 
 import re
 import shlex
@@ -58,7 +58,7 @@ def test_every_readme_is_linked(project: Path) -> None:
 
 
 @pytest.mark.parametrize("name", READMES)
-def test_commands_are_ones_that_there_are(project: Path, name: str) -> None:
+def test_commands_exist(project: Path, name: str) -> None:
     parser = make_parser()
     for words in commands((project / name).read_text(encoding="utf-8")):
         if words in (["bench"], ["plan"], ["solve"]):

@@ -186,10 +186,10 @@ def test_broken_files_of_the_parent_are_named(parent: RunRecord, folder: Path, t
     optimiser = make_optimiser(matcher, parent.config)
     path = tmp_path / "optimiser.pt"
     path.write_bytes((parent.folder / "optimiser.pt").read_bytes()[:1000])
-    with pytest.raises(ValueError, match=r"optimiser\.pt is no state of this optimiser"):
+    with pytest.raises(ValueError, match=r"optimiser\.pt is not a state of this optimiser"):
         read_optimiser(path, optimiser)
     torch.save(torch.optim.Adam([torch.nn.Parameter(torch.zeros(2))]).state_dict(), path)
-    with pytest.raises(ValueError, match=r"optimiser\.pt is no state of this optimiser"):
+    with pytest.raises(ValueError, match=r"optimiser\.pt is not a state of this optimiser"):
         read_optimiser(path, optimiser)
     with pytest.raises(ValueError, match="does not fit the network"):
         read_model(parent.folder / "model.safetensors", torch.nn.Linear(2, 2))

@@ -162,7 +162,7 @@ def test_a_run_that_was_made_is_as_large_as_planned(tmp_path: Path) -> None:
         (
             "[[measurement]]\ndate = 2026-01-02\ndevice = 'cpu'\nhardware = 'x'\nwhere = {'data.datset' = 'voc'}\n"
             "eval_pairs_per_s = 3\nmemory_mib = 1",
-            r"measurement 1: 'data\.datset' is no setting",
+            r"measurement 1: 'data\.datset' is not a setting",
         ),
     ],
 )
@@ -191,7 +191,7 @@ def test_missing_data_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert "download voc-keypoints" not in missing
     assert "download vgg16_bn" not in missing
     assert make_plan("demo").missing == ()
-    assert any("take torchvision's with network.weights: imagenet" in line for line in make_plan("willow").missing)
+    assert any("use torchvision's with network.weights: imagenet" in line for line in make_plan("willow").missing)
 
 
 def test_the_command_prints_the_plan(capsys: pytest.CaptureFixture[str]) -> None:
@@ -212,7 +212,7 @@ def test_a_folder_of_ones_own_is_planned_or_missed(tmp_path: Path, monkeypatch: 
     own = {"dataset": "folder", "source": "original", "root": "rabbits"}
     monkeypatch.setattr("bbgm.runs.plan.list_runs", lambda budget, _content: [load_run("bbgm", budget, 0, data=own)])
     (missing,) = make_plan("demo", measurements=[]).missing
-    assert missing == f"{tmp_path / 'rabbits' / 'keypoints.json'}: the annotations of one's own images"
+    assert missing == f"{tmp_path / 'rabbits' / 'keypoints.json'}: the annotations of your own images"
     (tmp_path / "rabbits").mkdir()
     objects = [{"file": "a.jpg", "class": cls, "keypoints": {"nose": [1, 1]}} for cls in ("hare", "rabbit", "hare")]
     (tmp_path / "rabbits" / "keypoints.json").write_text(json.dumps({"images": objects}))

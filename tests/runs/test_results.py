@@ -67,7 +67,7 @@ def test_scores_that_cannot_be_shown_are_no_finished_run(folder: Path, config: R
 @pytest.mark.parametrize("text", ["a: [1", "", "- 1", "method: bbgm"])
 def test_a_damaged_configuration_says_what_to_do(folder: Path, text: str) -> None:
     (folder / "config.yaml").write_text(text)
-    with pytest.raises(ValueError, match=r"(?s)config\.yaml .*This is the record of a run: make it again with 'bbgm"):
+    with pytest.raises(ValueError, match=r"(?s)config\.yaml .*This is the record of a run: repeat it with 'bbgm"):
         load(folder)
 
 

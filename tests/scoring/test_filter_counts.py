@@ -43,7 +43,7 @@ def test_counts_of_the_three_filters(dataset: Dataset) -> None:
 def test_share_of_pairs_that_inclusion_lets_through(images: dict[str, KeypointImage]) -> None:
     assert percent_included(list(images.values())) == pytest.approx(100 / 6)
     assert percent_included([images["small"], images["small"]]) == 100
-    with pytest.raises(ValueError, match="1 images make no pair"):
+    with pytest.raises(ValueError, match="1 images do not make a pair"):
         percent_included([images["small"]])
 
 

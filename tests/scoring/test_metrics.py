@@ -58,7 +58,7 @@ def test_mean_is_unweighted_over_classes() -> None:
 
 @pytest.mark.parametrize(
     ("assignment", "message"),
-    [([0, 2], "assignment.* no matching"), ([-2, 0], "no matching"), ([0], "shape")],
+    [([0, 2], "assignment.* not a matching"), ([-2, 0], "not a matching"), ([0], "shape")],
 )
 def test_an_assignment_that_is_no_mapping_is_an_error(assignment: list[int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
@@ -69,10 +69,10 @@ def test_a_target_used_twice_is_counted_but_is_no_matching() -> None:
     twice, truth = np.array([0, 0, -1]), np.array([0, 1, -1])
     (counts,) = count_matchings([(twice, truth, 2)])  # as row-wise decisions give
     assert counts[[MATCHED, CORRECT, TRUE]].tolist() == [2, 1, 2]
-    with pytest.raises(ValueError, match=r"assignment .* no matching"):
+    with pytest.raises(ValueError, match=r"assignment .* not a matching"):
         check_matching(twice, 2)
     check_matching(twice, 2, one_to_one=False)
-    with pytest.raises(ValueError, match=r"truth .* no matching"):
+    with pytest.raises(ValueError, match=r"truth .* not a matching"):
         count_matchings([(truth, twice, 2)])
 
 

@@ -1,4 +1,4 @@
-"""Names and functions that the rules share: where things lie, which runs there are, what depends on which of them."""
+"""Names and functions that the rules share: where files are, which runs there are, and what depends on which run."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from bbgm.config import list_runs, read_experiment
 from bbgm.runs.results import stored_hash
 from bbgm.tables import SPECS
 
-# Programs of the environment that Snakemake runs in, also where that environment is not activated.
+# Use the programs of the environment that Snakemake runs in, even if that environment is not activated.
 shell.prefix(f'set -euo pipefail; export PATH="{Path(sys.executable).parent}:$PATH"; ')
 
 BUDGET = config["budget"]
@@ -42,7 +42,7 @@ TABLES = [name for name, spec in SPECS.items() if any(spec.shows(run) for run in
 
 
 def notebook_of(run):
-    """The executed notebook of a run: it is there when the run's record is."""
+    """The executed notebook of a run: it exists if the run's record does."""
     return f"{RESULTS}/{run.folder.as_posix()}/run.ipynb"
 
 
@@ -56,20 +56,20 @@ def runs_where(dataset, filter, *methods):
 
 
 def data_of(*datasets):
-    """Demo data, where the budget uses them; the readers of the original data say themselves what is missing."""
+    """Demo data, if the budget uses them; the readers of the original data report themselves what is missing."""
     demo = {run.data.dataset for run in RUNS if run.data.source == "demo"}
     return expand(f"{OUT}/demo_data/{{dataset}}.json", budget=BUDGET, dataset=sorted(demo.intersection(datasets)))
 
 
 def tables_of(*names):
-    """The files of those tables that have runs at this budget; without names all of them."""
+    """The files of those tables that have runs at this budget; without names, of all such tables."""
     wanted = [name for name in TABLES if not names or name in names]
     suffixes = ["csv", "tex", "comparisons.csv"]
     return expand(f"{OUT}/tables/{{table}}.{{suffix}}", budget=BUDGET, table=wanted, suffix=suffixes)
 
 
-# Notebooks of the pipeline, and what must be there for each to be read rather than made again. Each draws
-# figures/<budget>/<notebook>.pdf and .png.
+# Notebooks of the pipeline, and the files that each needs, so that it reads them instead of making them again. Each
+# draws figures/<budget>/<notebook>.pdf and .png.
 NOTEBOOKS = {
     "00_start_here": runs_where("willow", "intersection", "bbgm", "bbgm_untrained"),
     "01_loss_landscape": runs_where("willow", "intersection", "bbgm"),
@@ -112,7 +112,7 @@ def needs_of_run(wildcards):
 
 
 def experiments_of_run(wildcards):
-    """The file of its experiment, and those that it is like."""
+    """The file of its experiment, and the files that it is `like:`."""
     return [f"config/experiments/{file.name}" for file in read_experiment(wildcards.method)]
 
 
@@ -122,17 +122,17 @@ def threads_of_run(wildcards):
 
 
 def memory_of_run(wildcards):
-    """MB. Training the backbone holds the maps of 16 images, and decoded pictures stay in the page cache."""
+    """MB. Training the backbone keeps the maps of 16 images, and decoded pictures stay in the page cache."""
     return 4096 if run_of(wildcards).data.source == "demo" else 16384
 
 
 def minutes_of_run(wildcards):
-    """Limit on a cluster; a run that reaches it goes on after its last epoch when it is started again."""
+    """Limit on a cluster; a run that reaches it resumes after its last epoch when it is started again."""
     return 120 if run_of(wildcards).data.source == "demo" else 1440
 
 
 def hash_of_run(wildcards):
-    """Of all that a run's numbers depend on: if it changes, the run is out of date."""
+    """Hash of everything that a run's numbers depend on: if it changes, the run is out of date."""
     return stored_hash(run_of(wildcards))
 
 
@@ -155,10 +155,10 @@ def runs_of_table(wildcards):
 
 
 def published_of_table(wildcards):
-    """The paper's numbers that stand in a table."""
+    """The paper's numbers in a table."""
     return f"bbgm/published/{SPECS[wildcards.table].published}.csv"
 
 
 def needs_of_notebook(wildcards):
-    """What must be there for a notebook to be read rather than made again."""
+    """The files that a notebook needs, so that it reads them instead of making them again."""
     return NOTEBOOKS[wildcards.notebook]

@@ -17,7 +17,7 @@ rule run_notebook:
         " -p budget {wildcards.budget} > {log:q} 2>&1"
 
 
-# The other notebooks link to it; each run has its own beside its record.
+# The other notebooks link to this one; each run has its own copy beside its record.
 rule copy_training_notebook:
     input:
         notebook_of(RUNS[0]),
@@ -31,7 +31,7 @@ rule copy_training_notebook:
         "cp {input:q} {output:q} 2> {log:q}"
 
 
-# For the report: a notebook may draw more figures than the one that bears its name; all begin with its number.
+# For the report: a notebook may draw more figures than the one with its name; all begin with its number.
 rule collect_figures:
     input:
         expand(f"{FIGURES}/{{notebook}}.png", notebook=NOTEBOOKS, allow_missing=True),

@@ -21,7 +21,7 @@ rule build_table:
         "bbgm table {wildcards.table} --budget {wildcards.budget} > {log:q} 2>&1"
 
 
-# How each run of a table was made; stands in the report below the table.
+# How each run of a table was made; shown in the report below the table.
 rule list_provenance_of_table:
     input:
         runs_of_table,

@@ -13,7 +13,7 @@ from bbgm.data.readers.folder import FILE, divide, read_folder, read_objects
 
 
 class FolderData(DataConfig):
-    """Settings of a folder of the user's own images; there are no demo data in its place."""
+    """Settings of a folder of the user's own images; it has no demo data."""
 
     dataset: str = "folder"
     source: Literal["demo", "original"] = "original"
@@ -24,7 +24,7 @@ class FolderData(DataConfig):
     def _demo_data_exist(self) -> Self:
         if not self.root or self.source == "demo":
             raise ValueError(
-                "a folder of your own images has no demo data: set source: original, and root: to its place"
+                "a folder of your own images has no demo data: set source: original, and root: to its path"
             )
         return self
 

@@ -24,7 +24,7 @@ class VocData(DataConfig):
     dataset: str = "voc"
     exclude_willow: ExcludeWillow = Field(
         "none",
-        description="for training that goes on with Willow: leave the 2007 images of car and motorbike out of the "
+        description="for training that continues on Willow: leave the 2007 images of car and motorbike out of the "
         "training part (authors' code), or leave out both classes (the paper's text)",
     )
     keep_outside: bool = Field(False, description="keep keypoints outside the object's box, as ThinkMatch does")

@@ -1,4 +1,4 @@
-"""Downloads: where data sets and weights come from, the transfer, unpacking, and whether what arrived is whole.
+"""Downloads: where data sets and weights come from, the transfer, unpacking, and the check that all files arrived.
 
 May import `bbgm.base`.
 """

@@ -1,7 +1,7 @@
 """Unpack an archive that may be broken or hostile.
 
-Nothing but plain files is ever created, each by this module itself, in a fresh folder in which there are no links: so
-no member can reach outside, whatever the archive says. Whatever looks like an attempt refuses the whole archive.
+This module creates plain files only, in a new folder that has no links: so no member can be written outside of it,
+whatever the archive says. If a member seems to try it, the complete archive is refused.
 """
 
 import hashlib
@@ -29,12 +29,12 @@ _BROKEN = (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, OSError, 
 
 
 class ArchiveError(ValueError):
-    """The archive is broken, unsafe, or another one than was expected."""
+    """The archive is broken, unsafe, or not the expected one."""
 
 
 @dataclass(frozen=True)
 class Member:
-    """One entry. ``target`` is where a link points to; ``open`` gives the content of a file."""
+    """One entry. ``target`` is where a link points to; ``open`` returns the content of a file."""
 
     name: str
     size: int
@@ -52,9 +52,9 @@ def unpack(path: Path, folder: Path, inside: str, limit: int) -> Manifest:
     Links that stay inside the archive are left out, not followed.
 
     Args:
-        folder: is made; must not exist.
-        inside: the folder of the archive whose content goes there, "" for all.
-        limit: bytes that the members may have in all.
+        folder: created here; must not exist yet.
+        inside: the folder of the archive to unpack; "" for all of it.
+        limit: largest total size of the members, bytes.
 
     Returns:
         Size and sha256 of each file, by its name below ``folder``.
@@ -68,7 +68,7 @@ def unpack(path: Path, folder: Path, inside: str, limit: int) -> Manifest:
 
 
 def read_through(path: Path, inside: str, limit: int) -> Manifest:
-    """As `unpack`, but nothing is written: is it a whole and safe archive?"""
+    """Check that an archive is complete and safe: as `unpack`, but nothing is written."""
     return _read_all(path, inside, limit, None)
 
 
@@ -83,7 +83,7 @@ def _read_all(path: Path, inside: str, limit: int, folder: Path | None) -> Manif
             total += max(member.size, 0)
             if total > limit or count > MAX_FILES:
                 raise ArchiveError(
-                    f"{path.name} would unpack to more than {limit / 1e6:.0f} MB or {MAX_FILES} files: no such data set"
+                    f"{path.name} would unpack to more than {limit / 1e6:.0f} MB or {MAX_FILES} files: not the data set"
                 )
             tops.add(parts[0] if parts else ".")
             if member.kind != "file":
@@ -91,7 +91,7 @@ def _read_all(path: Path, inside: str, limit: int, folder: Path | None) -> Manif
             wanted = parts[: len(prefix)] == prefix and len(parts) > len(prefix)
             below = parts[len(prefix) :]
             target = folder.joinpath(*below) if wanted and folder is not None else None
-            state = _copy(path, member, target)  # what is not wanted is read, too: is the archive whole?
+            state = _copy(path, member, target)  # unwanted members are read too: is the archive complete?
             if wanted:
                 manifest["/".join(below)] = state
     if not manifest:
@@ -100,7 +100,7 @@ def _read_all(path: Path, inside: str, limit: int, folder: Path | None) -> Manif
 
 
 def _safe_parts(path: Path, member: Member) -> tuple[str, ...]:
-    """The parts of a member's name; refuses what leads out of the folder, and what is neither file, folder nor link."""
+    """The parts of a member's name; refuses paths that lead outside, and what is neither file, folder nor link."""
     name = member.name
     if name.startswith("/") or ".." in name.split("/") or re.search(r"\\|\0|^[A-Za-z]:", name):
         raise ArchiveError(f"{path.name} is unsafe: it holds a path that leads outside, {name!r}")
@@ -143,14 +143,14 @@ def _chunks(member: Member) -> Iterator[bytes]:
 
 
 def _reading(path: Path, items: Iterator[T]) -> Iterator[T]:
-    """The items, where every way in which reading fails is an `ArchiveError`; errors of whoever uses them are not."""
+    """The items; every error in reading them becomes an `ArchiveError`, errors of the caller do not."""
     while True:
         try:
             item = next(items)
         except StopIteration:
             return
         except _BROKEN as error:
-            raise ArchiveError(f"{path.name} is no whole archive: {error or type(error).__name__}") from error
+            raise ArchiveError(f"{path.name} is not a complete archive: {error or type(error).__name__}") from error
         yield item
 
 
@@ -170,7 +170,7 @@ def _tar_members(path: Path, limit: int) -> MemberIterator:
                 kind = "file" if info.isreg() else "folder"
             size = info.size if kind == "file" else 0
             yield Member(info.name, size, kind, info.linkname, partial(archive.extractfile, info))
-        # tarfile takes a broken header for the end, and does not read on to the checksum of a compressed file.
+        # tarfile mistakes a broken header for the end, and does not read on to the checksum of a compressed file.
         stream = archive.fileobj
         assert stream is not None
         stream.seek(archive.offset)
@@ -179,13 +179,13 @@ def _tar_members(path: Path, limit: int) -> MemberIterator:
         end = stream.tell() + limit
         while stream.read(CHUNK):
             if stream.tell() > end:
-                raise tarfile.ReadError("there is no end to what follows its files")
+                raise tarfile.ReadError("too many bytes follow its last file")
 
 
 def _zip_members(path: Path) -> MemberIterator:
     with zipfile.ZipFile(path) as archive:
         for info in archive.infolist():
-            mode = info.external_attr >> 16  # 0 where the archive was made on another system than Unix
+            mode = info.external_attr >> 16  # 0 if the archive was made on a system other than Unix
             if S_ISLNK(mode):
                 target = archive.read(info).decode(errors="replace") if info.file_size < 4096 else "/"
                 yield Member(info.filename, 0, "symlink", target)

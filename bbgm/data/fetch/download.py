@@ -1,7 +1,7 @@
-"""Download a data set or weights: fetched from a mirror, checked, unpacked aside, and put in place at once.
+"""Download a data set or weights: fetch it from a mirror, check it, unpack it aside, and put it in place in one step.
 
-All that is unfinished lies in ``<root>/.download/<name>/``: the part that came so far, and the folder that is being
-unpacked. A killed download goes on from there; what is in place is whole.
+Everything unfinished is in ``<root>/.download/<name>/``: the part of the file that has arrived, and the folder that is
+being unpacked. A killed download resumes from there; a file or folder in its final place is complete.
 """
 
 import json
@@ -31,9 +31,9 @@ from bbgm.data.fetch.transfer import FetchError, discard, fetch
 log = logging.getLogger(__name__)
 
 ATTEMPTS = 10
-"""At one mirror, as long as each brings something."""
+"""Attempts at one mirror, as long as each one receives something."""
 PAUSE = 1.0
-"""Seconds between them."""
+"""Seconds between attempts."""
 
 
 class DownloadError(OSError):
@@ -41,20 +41,20 @@ class DownloadError(OSError):
 
 
 def download(name: str, to: Path | None = None) -> Path:
-    """Make a data set or weights available, unless they are there.
+    """Download a data set or weights, unless they are there already.
 
-    An archive that lies ready in the folder, put there by hand, is used instead of the network.
+    An archive that was put into the folder by hand is used instead of the network.
 
     Args:
         name: a table of ``sources.toml``.
-        to: used as the folder of the item's variable (BBGM_DATA or BBGM_WEIGHTS).
+        to: the folder to use instead of that of the item's variable (BBGM_DATA or BBGM_WEIGHTS).
 
     Returns:
-        Where it is.
+        Its path.
 
     Raises:
-        ValueError: an unknown name; what is in place is broken; the archive is unsafe; another process is at it.
-        DownloadError: no mirror serves the right file. What came so far is kept.
+        ValueError: an unknown name; existing data are broken; the archive is unsafe; another process downloads it.
+        DownloadError: no mirror serves the right file. The part that has arrived is kept.
         bbgm.base.atomic.WriteError: the disk is full or not writable.
     """
     item = find(name)
@@ -65,7 +65,7 @@ def download(name: str, to: Path | None = None) -> Path:
     work = folder / ".download" / item.name
     _make_writable(work, item)
     with folder_lock(work):
-        if not _is_there(item, place):  # the holder of the lock before us may have been the same download
+        if not _is_there(item, place):  # the previous holder of the lock may have been the same download
             _install(item, folder, place, work)
     return place
 
@@ -85,7 +85,7 @@ def expected_checksum(item: Item, place: Path) -> str:
     try:
         return f"sha256:{json.loads(path.read_text())['sha256']}"
     except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path} is damaged ({error}): delete it, and the next download is trusted again") from error
+        raise ValueError(f"{path} is damaged ({error}): delete it; the next download is then trusted again") from error
 
 
 def fits(path: Path, checksum: str) -> bool:
@@ -117,7 +117,7 @@ def _make_writable(work: Path, item: Item) -> None:
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise DownloadError(
-            f"cannot write to {work}: {reason}; choose another folder by --to, or set {item.root} to one"
+            f"cannot write to {work}: {reason}; choose another folder with --to, or set {item.root} to one"
         ) from error
 
 
@@ -132,7 +132,7 @@ def _install(item: Item, folder: Path, place: Path, work: Path) -> None:
         archive = work / item.archive
         origin = _fetch_from_mirrors(item, archive, folder, checksum)
     aside = work / "unpacked"
-    _remove(aside)  # of a process that was killed
+    _remove(aside)  # left by a killed process
     try:
         if item.inside:
             _unpack(item, archive, aside, place)
@@ -182,14 +182,14 @@ def _unpack(item: Item, archive: Path, aside: Path, place: Path) -> None:
         write_manifest(manifest_path(place), manifest)
         return
     for name in sorted({name for names in matching(item, manifest).values() for name in names} - published.keys()):
-        log.warning("%s of the archive is left out: it is not of the data set", name)
+        log.warning("%s of the archive is left out: it does not belong to the data set", name)
         (aside / name).unlink()
     if others := changed_files(item, aside, sizes_in(aside), thorough=True):
-        log.warning("%s is another edition than this project was tested with: %s", place, "; ".join(others))
+        log.warning("%s is a different edition from the one this project was tested with: %s", place, "; ".join(others))
 
 
 def _fault(item: Item, path: Path, checksum: str) -> str:
-    """Why a file is not the wanted one; "" if it is, as far as can be known."""
+    """Why a file is not the expected one; "" if it is, as far as can be known."""
     if checksum:
         return "" if fits(path, checksum) else f"its checksum is not {checksum}"
     try:
@@ -203,7 +203,7 @@ def _fault(item: Item, path: Path, checksum: str) -> str:
 
 def _fetch_from_mirrors(item: Item, archive: Path, folder: Path, checksum: str) -> str:
     """Fetch and check ``archive``; returns the address that served it."""
-    if archive.is_file():  # whole, but the process was killed before the rest was done
+    if archive.is_file():  # complete, but the process was killed before it went on
         if not _fault(item, archive, checksum):
             return item.mirrors[0]
         archive.unlink()
@@ -219,15 +219,15 @@ def _fetch_from_mirrors(item: Item, archive: Path, folder: Path, checksum: str) 
         log.warning("%s", reasons[-1])
     if part.is_file() and not part.stat().st_size:
         discard(part)
-    kept = "What came so far is kept, the same command goes on from there. " if part.is_file() else ""
+    kept = "The part that has arrived is kept, and the same command resumes from there. " if part.is_file() else ""
     raise DownloadError(
-        f"cannot download {item.title}: {'; '.join(reasons)}. {kept}Try again later; or fetch one of these elsewhere, "
-        f"and {item.by_hand(folder)}"
+        f"cannot download {item.title}: {'; '.join(reasons)}. {kept}Try again later; or download one of these "
+        f"elsewhere, and {item.by_hand(folder)}"
     )
 
 
 def _fetch_patiently(item: Item, url: str, part: Path, checksum: str) -> str:
-    """Fetch from one mirror, in several attempts as long as each brings something; returns why it failed, or ""."""
+    """Fetch from one mirror, again and again as long as more arrives; returns why it failed, or ""."""
     reason = ""
     for attempt in range(ATTEMPTS):
         before = part.stat().st_size if part.is_file() else 0
@@ -237,13 +237,13 @@ def _fetch_patiently(item: Item, url: str, part: Path, checksum: str) -> str:
             fetch(url, part, item.name, item.size, item.limit, checked=bool(checksum))
         except FetchError as error:
             reason = str(error)
-            if error.again and part.is_file() and part.stat().st_size != before:  # more came, or it began again
+            if error.again and part.is_file() and part.stat().st_size != before:  # more arrived, or it started over
                 continue
             return reason
         reason = _fault(item, part, checksum)
         if not reason:
             return ""
         discard(part)
-        if not before:  # else the fault may lie in the older half: once more from the beginning
+        if not before:  # else the fault may be in the part from before: start over
             return reason
     return reason

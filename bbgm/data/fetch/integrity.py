@@ -1,7 +1,7 @@
-"""Is a data set whole? Its files are compared with counts and, where there is one, with a manifest.
+"""Is a data set complete? Its files are compared with counts and, if there is one, with a manifest.
 
-A manifest is a CSV file with a header and one row a file: name below the folder, size in bytes, sha256. That of Willow
-is part of this package (``manifests/``); a download without one gets a ``<place>.manifest.csv`` beside it.
+A manifest is a CSV file with a header and one row per file: name below the folder, size in bytes, sha256. That of
+Willow is part of this package (``manifests/``); a download without one gets a ``<place>.manifest.csv`` beside it.
 """
 
 import csv
@@ -44,7 +44,7 @@ def read_manifest(path: Path) -> Manifest:
             raise ValueError(f"its header is {header}, must be {HEADER}")
         return {name: FileState(int(size), sha256) for name, size, sha256 in rows}
     except ValueError as error:
-        raise ValueError(f"{path} is no manifest ({error}): delete it") from error
+        raise ValueError(f"{path} is not a manifest ({error}): delete it") from error
 
 
 def write_manifest(path: Path, manifest: Manifest) -> None:
@@ -63,7 +63,7 @@ def file_state(path: Path) -> FileState:
 
 
 def manifest_path(place: Path) -> Path:
-    """Where the manifest of a download lies."""
+    """Where the manifest of a download is."""
     return place.with_name(f"{place.name}.manifest.csv")
 
 
@@ -83,22 +83,22 @@ def published_names(manifest: str, cls: str) -> frozenset[str]:
 def sizes_in(place: Path) -> dict[str, int]:
     """Every file below a folder, by its name there, and its size in bytes."""
     sizes: dict[str, int] = {}
-    for folder, _, files in os.walk(place, followlinks=True):  # people link to images that lie on another disk
+    for folder, _, files in os.walk(place, followlinks=True):  # people link to images on another disk
         below = Path(folder).relative_to(place)
         for file in files:
-            with suppress(FileNotFoundError):  # a link that leads nowhere
+            with suppress(FileNotFoundError):  # a broken link
                 sizes[(below / file).as_posix()] = os.stat(os.path.join(folder, file)).st_size
     return sizes
 
 
 def matching(item: Item, names: Collection[str]) -> dict[str, list[str]]:
-    """For each pattern of ``at_least``, the names that match it; a star stands for part of a name, without a slash."""
+    """For each pattern of ``at_least``, the names that match it; a star matches part of a name, without a slash."""
     patterns = {pattern: re.compile(re.escape(pattern).replace(r"\*", "[^/]*")) for pattern in item.at_least}
     return {pattern: [name for name in names if regex.fullmatch(name)] for pattern, regex in patterns.items()}
 
 
 def missing_files(item: Item, names: Collection[str]) -> list[str]:
-    """What a tree of these files lacks, one phrase each; an empty list if nothing."""
+    """What is missing from a tree of these files, one phrase each; an empty list if nothing is."""
     found = matching(item, names)
     lacks = [
         f"{len(found[pattern])} of at least {count} files {pattern}"

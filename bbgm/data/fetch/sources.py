@@ -1,4 +1,4 @@
-"""The data sets and weights that can be downloaded: ``sources.toml``, whose head explains every key."""
+"""The data sets and weights that can be downloaded: ``sources.toml``, which explains every key at its top."""
 
 import tomllib
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ ROOTS = {"BBGM_DATA": data_root, "BBGM_WEIGHTS": weights_root}
 
 @dataclass(frozen=True)
 class Item:
-    """One thing to download; the attributes are the keys of ``sources.toml``, and ``name`` that of the table."""
+    """One thing to download; the attributes are the keys of ``sources.toml``, and ``name`` is the table's name."""
 
     name: str
     title: str
@@ -34,11 +34,11 @@ class Item:
     manifest: str = ""
 
     def folder(self) -> Path:
-        """Where ``place`` is looked for: the folder that ``root`` names."""
+        """Where ``place`` is expected: the folder that ``root`` names."""
         return ROOTS[self.root]()
 
     def locate(self, folder: Path) -> Path:
-        """Where it lies below ``folder``, or where it would be put."""
+        """Where it is below ``folder``, or where it would be put."""
         places = [folder / place for place in (self.place, *self.also)]
         return next((place for place in places if place.exists()), places[0])
 
@@ -48,18 +48,18 @@ class Item:
         return self.limit_mb * 1_000_000
 
     def by_hand(self, folder: Path | None = None) -> str:
-        """What to do with a file that was fetched elsewhere."""
+        """What to do with a file that was downloaded elsewhere."""
         folder = folder or self.folder()
         if not self.inside:
             return f"save {self.archive} as {folder / self.place}"
         return (
-            f"put {self.archive} into {folder} and give the same command, which then needs no network; or unpack its "
+            f"put {self.archive} into {folder} and run the same command, which then needs no network; or unpack its "
             f"folder {self.inside} as {folder / self.place}"
         )
 
     def without_network(self, folder: Path) -> str:
         """The same, and where the file is from."""
-        return f"fetch {' or '.join(self.mirrors)}, {self.by_hand(folder)}"
+        return f"download {' or '.join(self.mirrors)}, {self.by_hand(folder)}"
 
 
 @cache
@@ -76,7 +76,7 @@ def _frozen(value: Any) -> Any:
 
 
 def find(name: str) -> Item:
-    """The item of a name.
+    """The item of this name.
 
     Raises:
         ValueError: there is none.

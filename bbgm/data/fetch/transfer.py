@@ -1,6 +1,6 @@
-"""Fetch one file from one address, going on from where an earlier attempt ended.
+"""Fetch one file from one address, and resume where an earlier attempt ended.
 
-A server that takes a Range request sends the rest; one that ignores it sends everything, and the part begins again.
+A server that takes a Range request sends the rest; one that ignores it sends everything, and the download starts over.
 The validator that the server gave (ETag, or else the date) is kept beside the part: the rest of another edition is
 never added. pooch's downloader does the transfer (proxies, certificates, redirects, time limits); it cannot resume, so
 what happens between its request and its first byte is decided here.
@@ -20,13 +20,13 @@ from tqdm import tqdm
 from bbgm.base.atomic import WriteError, atomic_write
 
 TIMEOUT = (15, 60)
-"""Seconds for a connection, and without a byte."""
+"""Longest time to connect, and without receiving a byte, s."""
 CHUNK = 1 << 14
-"""Bytes; what came of an unfinished one is lost where the connection breaks."""
+"""Bytes written at a time; a chunk that is incomplete when the connection breaks is lost."""
 
 
 class FetchError(Exception):
-    """The file did not come, or not whole. ``again``: the same server may well send the rest."""
+    """The file did not arrive, or only in part. ``again``: the same server may well send the rest."""
 
     def __init__(self, reason: str, again: bool = False) -> None:
         super().__init__(reason)
@@ -41,16 +41,16 @@ def fetch(
     limit: int | None = None,
     checked: bool = False,
 ) -> None:
-    """Complete the file ``part`` from a server. What came before an error stays, for the next attempt.
+    """Complete the file ``part`` from a server. The part that arrived before an error is kept for the next attempt.
 
     Args:
         title: for the progress bar, which appears on a terminal only.
-        size: of the file, where it is known, bytes. A server that offers another one is refused before the transfer.
+        size: of the file, bytes, if it is known. A server that offers another size is refused before the transfer.
         limit: more bytes than this are refused.
-        checked: the caller compares a checksum: go on with a part of another server, or without a validator, too.
+        checked: the caller compares a checksum, so a part from another server, or without a validator, may be resumed.
 
     Raises:
-        FetchError: the server refuses, is not there, is silent, breaks off, or offers another file.
+        FetchError: the server refuses, cannot be reached, is silent, breaks off, or offers another file.
         WriteError: the disk is full, or the folder not writable.
     """
     import requests
@@ -107,7 +107,7 @@ class _Sink:
         self.file.close()
 
     def headers(self, checked: bool) -> dict[str, str]:
-        """Of the request: the rest of the same edition, as the bytes that are stored."""
+        """Headers of the request: the rest of the same edition, without compression."""
         headers = {"Accept-Encoding": "identity", "User-Agent": "bbgm"}
         validator = self.note.get("validator") if self.note.get("url") == self.url else None
         if self.file.tell() and (validator or checked):
@@ -126,7 +126,7 @@ class _Sink:
             given = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", headers.get("Content-Range", ""))
             if given is None or int(given[1]) != there:
                 self._restart()
-                raise FetchError("sends another range than was asked for", again=True)
+                raise FetchError("sends a different range from the one requested", again=True)
             self.total = None if given[2] == "*" else int(given[2])
             self._check(self.total)
         elif status == 200:
@@ -135,17 +135,17 @@ class _Sink:
             self._check(self.total)
             self._restart()
             self._write_note(headers)
-        elif status == 416:  # nothing lies beyond the part: it is whole, or longer than the file
+        elif status == 416:  # nothing follows the part: it is complete, or longer than the file
             self.whole = headers.get("Content-Range") == f"bytes */{there}"
             if self.whole:
                 return
             self._restart()
             raise FetchError("has no such range", again=True)
         else:
-            return  # a redirection is followed, an error is pooch's to raise
+            return  # pooch follows a redirection, and raises an error
         missing = (self.total or 0) - self.file.tell()
         if missing > (free := shutil.disk_usage(self.part.parent).free):
-            full = OSError(errno.ENOSPC, f"{missing / 1e6:.0f} MB are to come, {free / 1e6:.0f} MB are free")
+            full = OSError(errno.ENOSPC, f"{missing / 1e6:.0f} MB are needed, {free / 1e6:.0f} MB are free")
             raise _write_error(full, self.part)
         self.bar.total = self.total
         self.bar.update(self.file.tell())
@@ -167,7 +167,7 @@ class _Sink:
             raise _write_error(error, self.part) from error
 
     def end(self) -> None:
-        """Is it whole?"""
+        """Check that the file is complete."""
         length = self.file.tell()
         if self.total is not None and length != self.total:
             raise FetchError(f"broke off after {length} of {self.total} bytes", again=True)
@@ -176,9 +176,9 @@ class _Sink:
 
     def _check(self, total: int | None) -> None:
         if total is not None and self.size is not None and total != self.size:
-            raise FetchError(f"offers a file of {total} bytes, not {self.size}: another one")
+            raise FetchError(f"offers a file of {total} bytes, not {self.size}: it is another file")
         if self.limit is not None and max(total or 0, self.file.tell()) > self.limit:
-            raise FetchError(f"offers more than {self.limit / 1e6:.0f} MB: another file")
+            raise FetchError(f"offers more than {self.limit / 1e6:.0f} MB: it is another file")
 
     def _restart(self) -> None:
         self.file.truncate(0)
@@ -210,4 +210,4 @@ def _write_error(error: OSError, path: Path) -> WriteError:
     remedy = "free some space there" if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else "make it writable"
     reason = error.strerror or str(error)
     reason = reason[:1].lower() + reason[1:]
-    return WriteError(error.errno, f"cannot write {path}: {reason}; {remedy}, or choose another folder by --to")
+    return WriteError(error.errno, f"cannot write {path}: {reason}; {remedy}, or choose another folder with --to")

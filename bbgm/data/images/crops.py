@@ -1,9 +1,10 @@
-"""The network's input of every image: decoded, cut out, resized, and kept in one memory-mapped file for a data set.
+"""The network's input of every image: decoded, cut out, resized, and kept in one memory-mapped file per data set.
 
 The file is a table of ``CAPACITY`` records, then slots of one crop each. A record is written after its slot, and slots
-are only ever added, under a lock on the file: a killed writer leaves a slot without a record, which the next one uses,
-and processes that fill one file at once add to each other's work. A crop is found by a hash of all that it depends on,
-and its checksum is compared when a process first uses it; so the file never has to be emptied, and can be deleted.
+are only ever added, under a lock on the file: a killed writer leaves a slot without a record, which the next writer
+uses, and processes that fill one file at once add to each other's work. A crop is found by a hash of all that it
+depends on, and its checksum is compared when a process first uses it; so the file never has to be emptied, but may be
+deleted.
 """
 
 import fcntl
@@ -41,7 +42,7 @@ _SLOT = FRAME * FRAME * 3
 
 # Pillow raises each of these for broken files.
 _BROKEN = (OSError, SyntaxError, ValueError)
-_ORIENTATION, _UPRIGHT = 0x0112, 1  # of EXIF; 2 to 8 are turned or mirrored
+_ORIENTATION, _UPRIGHT = 0x0112, 1  # EXIF tag and value; 2 to 8 mean rotated or mirrored
 
 
 def image_size(path: Path) -> tuple[int, int]:
@@ -59,15 +60,17 @@ def image_size(path: Path) -> tuple[int, int]:
     except Image.DecompressionBombError as error:
         raise _too_large(path, error) from error
     except _BROKEN as error:
-        raise ValueError(f"image {path} cannot be read ({error}): truncated, or no image; copy it again") from error
+        raise ValueError(
+            f"image {path} cannot be read ({error}): it is truncated or not an image; copy it again"
+        ) from error
 
 
 def is_turned(path: Path) -> bool:
-    """Whether an image file says by EXIF that it is shown rotated or mirrored; `decode` takes it as it is stored."""
+    """Whether an image's EXIF tag asks viewers to rotate or mirror it; `decode` reads it as it is stored."""
     with Image.open(path) as image:
         try:
-            exif = Image.Image.getexif(image)  # that of the formats may decode the whole image
-        except Exception:  # damaged EXIF raises what it likes, and viewers pass over it
+            exif = Image.Image.getexif(image)  # the method of a format may decode the whole image
+        except Exception:  # damaged EXIF data raise all kinds of errors, and viewers ignore them
             return False
         return exif.get(_ORIENTATION, _UPRIGHT) in range(2, 9)
 
@@ -79,7 +82,9 @@ def decode(path: Path, box: Box | None = None) -> np.ndarray:
 
     Raises:
         FileNotFoundError: no such file.
-        ValueError: the file is truncated or no image, too large, or of more than 8 bits; or the box is not within it.
+        ValueError: the file is truncated, not an image, too large, or has more than 8 bits per channel; or the box is
+            not
+        within the image.
     """
     try:
         with Image.open(path) as image:
@@ -90,9 +95,11 @@ def decode(path: Path, box: Box | None = None) -> np.ndarray:
     except Image.DecompressionBombError as error:
         raise _too_large(path, error) from error
     except _BROKEN as error:
-        raise ValueError(f"image {path} cannot be decoded ({error}): truncated, or no image; copy it again") from error
+        raise ValueError(
+            f"image {path} cannot be decoded ({error}): it is truncated or not an image; copy it again"
+        ) from error
     # Pillow would cut off what is above 255, and give a white image.
-    raise ValueError(f"image {path} has more than 8 bits a channel (mode {image.mode}): convert it to 8 bits")
+    raise ValueError(f"image {path} has more than 8 bits per channel (mode {image.mode}): convert it to 8 bits")
 
 
 def _missing(path: Path) -> FileNotFoundError:
@@ -117,7 +124,7 @@ class CropCache:
     """Crops of one data set, on disk and mapped into memory. Any number of processes and threads may share a file.
 
     Args:
-        file: made when the first crop is written.
+        file: created when the first crop is written.
     """
 
     def __init__(self, file: Path) -> None:
@@ -137,7 +144,7 @@ class CropCache:
         return len(self._slots)
 
     def crop(self, path: Path, box: Box | None = None) -> np.ndarray:
-        """As `decode`, which is called if the file does not hold the crop yet, or a damaged one. A copy, writable.
+        """As `decode`, which is called if the crop is not in the file yet, or is damaged. Returns a writable copy.
 
         Raises:
             FileNotFoundError, ValueError: as `decode`.
@@ -154,7 +161,7 @@ class CropCache:
         return pixels
 
     def fill(self, crops: Iterable[tuple[Path, Box | None]], description: str = "decoding images") -> None:
-        """Decode what the file does not hold yet; broken images are found now and not in the midst of training.
+        """Decode the crops that are not in the file yet, so that broken images are found now and not during training.
 
         Raises:
             FileNotFoundError, ValueError: as `decode`, for the first broken image.
@@ -191,7 +198,7 @@ class CropCache:
         self._damaged: set[int] = set()
 
     def _map(self, handle: int) -> int:
-        """Take note of what the open file holds; returns the number of its records."""
+        """Read the records of the open file; returns their number."""
         state = os.fstat(handle)
         if self._inode != (state.st_dev, state.st_ino):  # it was deleted, and made again by another process
             self._forget()
@@ -210,7 +217,7 @@ class CropCache:
         return n_records
 
     def _append(self, crops: dict[bytes, np.ndarray]) -> None:
-        """Add those crops that no other process has added by now."""
+        """Add those crops that no other process has added in the meantime."""
         with self._locked() as handle:
             slot = self._map(handle)
             for key, pixels in crops.items():
@@ -231,14 +238,14 @@ class CropCache:
                 fcntl.flock(handle, fcntl.LOCK_EX)
                 yield handle
             finally:
-                fcntl.flock(handle, fcntl.LOCK_UN)  # a map keeps the file open, and would keep the lock
+                fcntl.flock(handle, fcntl.LOCK_UN)  # a memory map keeps the file open, and would keep the lock
                 os.close(handle)
         except OSError as error:
             raise write_error(error, self.file) from error
 
 
 def _write(handle: int, content: bytes, offset: int) -> None:
-    """All of it: the system may take less at a time."""
+    """Write all of it: the system may accept less at a time."""
     while content:
         written = os.pwrite(handle, content, offset)
         content, offset = content[written:], offset + written

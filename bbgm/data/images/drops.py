@@ -11,10 +11,10 @@ class Drop:
     """One object, image or pair that is not used.
 
     Attributes:
-        subset: "train" or "test", or ``EITHER`` where the split comes later.
+        subset: "train" or "test", or ``EITHER`` if the split is made later.
         cls: its class.
         item: its identifier.
-        reason: in few words, the same for all items of a kind.
+        reason: in a few words, the same for all items of a kind.
     """
 
     subset: str

@@ -43,8 +43,8 @@ class KeypointImage:
         """The network's input, (FRAME, FRAME, 3) uint8 RGB: see `bbgm.data.images.crops.decode`.
 
         Raises:
-            FileNotFoundError: the file has gone.
-            ValueError: the file is truncated or no image.
+            FileNotFoundError: the file no longer exists.
+            ValueError: the file is truncated or not an image.
         """
         return decode(self.path, self.box) if self.crops is None else self.crops.crop(self.path, self.box)
 

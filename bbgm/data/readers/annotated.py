@@ -1,4 +1,4 @@
-"""An object with keypoints, as a file of one's own describes it (`bbgm.data.readers.folder` says how)."""
+"""An object with keypoints, as the file of a custom data set describes it (see `bbgm.data.readers.folder`)."""
 
 from typing import Annotated, Literal
 
@@ -21,7 +21,7 @@ class AnnotatedObject(BaseModel):
 
 
 class Annotations(BaseModel):
-    """The whole file."""
+    """The content of the file."""
 
     model_config = ConfigDict(extra="forbid")
 

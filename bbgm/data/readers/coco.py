@@ -1,9 +1,9 @@
 """COCO's keypoint format (``person_keypoints_val2017.json``), as the ``keypoints.json`` of `bbgm.data.readers.folder`.
 
-Read are ``categories`` (name, names of the keypoints), ``images`` (file name, width and height) and ``annotations``
-(category, image, keypoints as x, y, visibility in a row, bbox as left, top, width, height). Keypoints of visibility 0
-are not annotated and left out; those of visibility 1, hidden by something, are kept. An image may have a ``split``,
-"train" or "test", which COCO does not know.
+It reads ``categories`` (name, names of the keypoints), ``images`` (file name, width and height) and ``annotations``
+(category, image, keypoints as a list of x, y, visibility, bbox as left, top, width, height). Keypoints of visibility 0
+are not annotated and are left out; those of visibility 1, hidden by something, are kept. An image may have a ``split``,
+"train" or "test", which is not part of COCO's format.
 """
 
 from pathlib import Path
@@ -49,7 +49,7 @@ class Annotation(_Part):
 
 
 class Coco(_Part):
-    """The whole file."""
+    """The content of the file."""
 
     images: list[CocoImage]
     annotations: list[Annotation]
@@ -61,16 +61,18 @@ def objects_of(path: Path, coco: Coco) -> list[AnnotatedObject]:
 
     Raises:
         ValueError: an annotation of an image or category that the file does not have, or with a wrong number of
-            keypoints; two keypoints of one name, two images or categories of one id.
+            keypoints; two keypoints with the same name, two images or categories with the same id.
     """
     for what, ids in (("categories", [one.id for one in coco.categories]), ("images", [one.id for one in coco.images])):
         if len(set(ids)) < len(ids):
             second = next(one for one in ids if ids.count(one) > 1)
-            raise ValueError(f"{path}: two {what} have the id {second!r}: ids are unique; correct it")
+            raise ValueError(f"{path}: two {what} have the id {second!r}: ids must be unique; correct it")
     categories, images = {item.id: item for item in coco.categories}, {item.id: item for item in coco.images}
     for category in coco.categories:
         if twice := [name for name in category.keypoints if category.keypoints.count(name) > 1]:
-            raise ValueError(f"{path}: category {category.name} has two keypoints named {twice[0]!r}: names are unique")
+            raise ValueError(
+                f"{path}: category {category.name} has two keypoints named {twice[0]!r}: names must be unique"
+            )
     objects = []
     for item in coco.annotations:
         where = f"{path}: annotation {item.id} of image {item.image_id}"
@@ -79,7 +81,7 @@ def objects_of(path: Path, coco: Coco) -> list[AnnotatedObject]:
         category, image = categories[item.category_id], images[item.image_id]
         if item.keypoints and len(item.keypoints) != 3 * len(category.keypoints):
             raise ValueError(
-                f"{where} has {len(item.keypoints)} numbers in keypoints, category {category.name} wants "
+                f"{where} has {len(item.keypoints)} numbers in keypoints, category {category.name} needs "
                 f"3 x {len(category.keypoints)}: x, y and visibility of each"
             )
         left, top, width, height = item.bbox or (0, 0, 0, 0)

@@ -1,4 +1,4 @@
-"""A folder of one's own images: the images and one file ``keypoints.json``, in this format or in COCO's.
+"""A folder of your own images: the images and one file ``keypoints.json``, in this format or in COCO's.
 
 ::
 
@@ -10,8 +10,8 @@
       {"file": "hutch.jpg", "class": "rabbit", "keypoints": {"nose": [55, 60]}, "box": [10, 20, 300, 240]}
     ]}
 
-One entry an object: an image with several objects has several entries. Positions are px of the image file, x to the
-right and y down from its upper left corner; a keypoint that is not seen is left out. ``box`` (optional: left, top,
+One entry per object: an image with several objects has several entries. Positions are px of the image file, x to the
+right and y down from its upper left corner; a keypoint that is not visible is left out. ``box`` (optional: left, top,
 right, bottom, px) is what the network sees; keypoints outside of it are dropped. ``size`` (optional: width, height) is
 compared with the file's. ``split`` ("train" or "test") is given
 for all objects or for none; then `bbgm.data.images.split` divides each class. The other format is in
@@ -49,7 +49,7 @@ def read_folder(
     Args:
         root: the folder.
         classes: to read, in this order; empty: all that have keypoints, by name.
-        boxes: cut the objects' boxes out; False: the whole image is the input.
+        boxes: crop the objects' boxes; False: the whole image is the input.
         crops: where decoded images are kept; None: nowhere.
 
     Returns:
@@ -88,7 +88,7 @@ def read_folder(
 
 
 def divide(images: Images, splits: dict[str, Subset]) -> tuple[Images, Images]:
-    """Training and test part as the annotation file has them."""
+    """Training and test part as the annotation file assigns them."""
     train, test = (
         {cls: tuple(one for one in members if splits[one.image_id] == part) for cls, members in images.items()}
         for part in SUBSETS
@@ -97,7 +97,7 @@ def divide(images: Images, splits: dict[str, Subset]) -> tuple[Images, Images]:
 
 
 def read_objects(root: Path) -> list[AnnotatedObject]:
-    """All entries of ``keypoints.json``, whichever format it has.
+    """All entries of ``keypoints.json``, in either format.
 
     Raises:
         FileNotFoundError, ValueError: as `read_folder`.
@@ -105,27 +105,27 @@ def read_objects(root: Path) -> list[AnnotatedObject]:
     path = root / FILE
     if not path.is_file():
         raise FileNotFoundError(
-            f"no file {path}, which says where the keypoints are: data.root is the folder that has it, relative to "
-            "BBGM_DATA or absolute; bbgm/data/README.md, 'Your own images', has an example"
+            f"no file {path}, which lists the keypoints: set data.root to the folder that has it, relative to "
+            "BBGM_DATA or absolute; see the example in bbgm/data/README.md, 'Your own images'"
         )
     try:
         content = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=_unique)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is no JSON ({error}): correct it") from error
+        raise ValueError(f"{path} is not valid JSON ({error}): correct it") from error
     objects = parse(path, content)
     if not objects:
-        raise ValueError(f"{path} has no object: write one entry an object")
+        raise ValueError(f"{path} lists no object: write one entry per object")
     lacking = next((item.file for item in objects if item.split is None), None)
     if lacking is not None and any(item.split for item in objects):
-        raise ValueError(f"{path}: {lacking} has no split and others have one: give it to all or to none")
+        raise ValueError(f"{path}: {lacking} has no split but others have one: give a split to all or to none")
     return objects
 
 
 def find_faults(root: Path) -> list[str]:
-    """Why `read_folder` cannot read it, object by object: all of it, where an error names the first.
+    """All reasons why `read_folder` cannot read the folder, one per object; its error names only the first.
 
     Raises:
-        FileNotFoundError, ValueError: there is no annotation file, or it cannot be read as a whole.
+        FileNotFoundError, ValueError: there is no annotation file, or it cannot be read at all.
     """
     faults: dict[str, None] = {}
     for item in read_objects(root):
@@ -144,7 +144,7 @@ def parse(path: Path, content: Any) -> list[AnnotatedObject]:
         return Annotations.model_validate(content).images
     except ValidationError as error:
         faults = [
-            f"{'.'.join(map(str, item['loc'])) or 'the whole'}: {item['msg']} (given: {str(item['input'])[:80]})"
+            f"{'.'.join(map(str, item['loc'])) or 'the file'}: {item['msg']} (given: {str(item['input'])[:80]})"
             for item in error.errors()
         ]
         more = f"; and {len(faults) - 3} more" if len(faults) > 3 else ""
@@ -152,7 +152,7 @@ def parse(path: Path, content: Any) -> list[AnnotatedObject]:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON; two keypoints of one name would become one without a word."""
+    """A JSON object without repeated keys: of two keypoints with the same name, one would silently be lost."""
     names = [name for name, _ in pairs]
     if twice := [name for name in names if names.count(name) > 1]:
         raise ValueError(f"the name {twice[0]!r} occurs twice in one object")
@@ -171,8 +171,8 @@ def _read_object(
         )
     if is_turned(path):
         raise ValueError(
-            f"{path} says by EXIF that it is shown rotated or mirrored, and its keypoints may be meant either way: "
-            "store it upright ('mogrify -auto-orient'), or remove the tag if the keypoints fit the file as it is stored"
+            f"{path} has an EXIF tag that asks viewers to rotate or mirror it, so its keypoints may fit either "
+            "version: store it upright ('mogrify -auto-orient'), or remove the tag if they fit the file as stored"
         )
     box = _box(where, item.box, size) if boxes and item.box else None
     points = np.array(list(item.keypoints.values()), dtype=np.float64).reshape(-1, 2)

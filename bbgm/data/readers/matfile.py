@@ -11,14 +11,14 @@ from pathlib import Path
 import numpy as np
 
 _MATRIX, _COMPRESSED = 14, 15
-# How numbers are stored, and what they are: MATLAB stores doubles that are small integers as such.
+# How numbers are stored, and of which class they are: MATLAB stores doubles that are small integers as integers.
 _STORED = {1: "<i1", 2: "<u1", 3: "<i2", 4: "<u2", 5: "<i4", 6: "<u4", 7: "<f4", 9: "<f8", 12: "<i8", 13: "<u8"}
 _CLASSES = dict(enumerate(("f8", "f4", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"), 6))
 _COMPLEX = 8
 
 
 def read_mat(path: Path) -> dict[str, np.ndarray | None]:
-    """Variables of a file; None for one that is no full array of real numbers (text, cell, structure, sparse, complex).
+    """Variables of a file; None for all but full arrays of real numbers (not text, cell, structure, sparse, complex).
 
     Raises:
         ValueError: no such file, another kind of file, or a damaged one.
@@ -33,7 +33,7 @@ def read_mat(path: Path) -> dict[str, np.ndarray | None]:
     except NotImplementedError as error:
         raise ValueError(f"{path} is a MATLAB 7.3 file: save it again with the option -v7") from error
     except (ValueError, OSError, zlib.error) as error:
-        raise ValueError(f"{path} is no readable MATLAB file ({error}): it is damaged, copy it again") from error
+        raise ValueError(f"{path} is not a readable MATLAB file ({error}): it is damaged, copy it again") from error
 
 
 def _variables(data: bytes) -> Iterator[tuple[str, np.ndarray | None]]:

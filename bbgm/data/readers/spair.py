@@ -2,12 +2,12 @@
 
 ::
 
-    SPair-71k/Layout/large/{trn,val,test}.txt             one pair a line: 000001-2008_000585-2008_002221:aeroplane
+    SPair-71k/Layout/large/{trn,val,test}.txt             one pair per line: 000001-2008_000585-2008_002221:aeroplane
     SPair-71k/PairAnnotation/{trn,val,test}/<line>.json   keypoints that both images have; difficulty
     SPair-71k/JPEGImages/<class>/2008_000585.jpg
 
 As in the authors' code the whole image is the input, the keypoints are those of the pair's annotation, training draws a
-class and then one of its pairs, and the test is on all of them. Copies on other file systems write ``_`` for ``:``.
+class and then one of its pairs, and all of them are tested. Copies on other file systems write ``_`` for ``:``.
 """
 
 import json
@@ -44,9 +44,9 @@ _PAIR = re.compile(rf"\d+-[^:]+-[^:]+[:_](?P<cls>{'|'.join(CLASSES)})")
 
 
 def how_to_get(root: Path) -> str:
-    """What a user without the data set does: where it goes, and where it is from."""
+    """How a user gets the data set: where it goes, and where it comes from."""
     return (
-        f"SPair-71k is expected in {root} (Layout/, PairAnnotation/, JPEGImages/): give 'bbgm data download spair', "
+        f"SPair-71k is expected in {root} (Layout/, PairAnnotation/, JPEGImages/): run 'bbgm data download spair', "
         f"or set BBGM_DATA to the folder that has {FOLDER}/. By hand: {find('spair').without_network(root.parent)}"
     )
 
@@ -79,7 +79,7 @@ def read_pair(path: Path) -> PairRecord:
     """Read one file of ``PairAnnotation/``.
 
     Raises:
-        ValueError: no JSON, a key is missing, or keypoints that are not finite, not common, or of one name.
+        ValueError: not JSON, a key is missing, or keypoints that are not finite, not common, or share a name.
     """
     try:
         content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -91,7 +91,7 @@ def read_pair(path: Path) -> PairRecord:
         cls = str(content["category"])
     except (ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError) as error:
         raise ValueError(
-            f"{path} is no annotation of a pair ({type(error).__name__}: {error}): it is damaged, copy it again"
+            f"{path} is not the annotation of a pair ({type(error).__name__}: {error}): it is damaged, copy it again"
         ) from error
     if not len(names) == len(xy[0]) == len(xy[1]):
         raise ValueError(f"{path} has {len(names)} kps_ids, {len(xy[0])} src_kps and {len(xy[1])} trg_kps: correct it")
@@ -119,7 +119,7 @@ def read_pair(path: Path) -> PairRecord:
 def read_spair(root: Path, classes: Sequence[str] = (), crops: CropCache | None = None) -> Dataset:
     """Read all annotations of pairs, and the headers of their images.
 
-    An image has all keypoints that its pairs list, so that one reading of it serves them all; a pair uses its own.
+    An image has all keypoints that its pairs list, so that it is read once for all of them; a pair uses its own.
 
     Args:
         root: the folder ``SPair-71k``.
@@ -154,7 +154,7 @@ def read_spair(root: Path, classes: Sequence[str] = (), crops: CropCache | None 
                 for source, target in [record.images]
             )
     for cls in images["train"].keys() ^ images["test"].keys():
-        raise ValueError(f"class {cls} has pairs in one of trn and test only ({root / 'Layout' / LAYOUT})")
+        raise ValueError(f"class {cls} has pairs in only one of trn and test ({root / 'Layout' / LAYOUT})")
     return Dataset("spair", images["train"], images["test"], listed=listed, dropped=DropReport(tuple(drops)))
 
 
@@ -163,7 +163,7 @@ def pair_files(root: Path, part: str, layout: str = LAYOUT) -> dict[str, list[Pa
 
     Raises:
         FileNotFoundError: no such part, or an annotation is missing.
-        ValueError: a line that is no pair.
+        ValueError: a line that is not a pair.
     """
     lines, folder = root / "Layout" / layout / f"{part}.txt", root / "PairAnnotation" / part
     if not lines.is_file() or not folder.is_dir():
@@ -175,7 +175,7 @@ def pair_files(root: Path, part: str, layout: str = LAYOUT) -> dict[str, list[Pa
         match = _PAIR.fullmatch(line)
         if match is None:
             raise ValueError(
-                f"{lines}: {line!r} is no pair like 000001-2008_000585-2008_002221:aeroplane; copy it again"
+                f"{lines}: {line!r} is not a pair like 000001-2008_000585-2008_002221:aeroplane; copy it again"
             )
         stem, cls = line[: match.start("cls") - 1], match["cls"]
         name = next((name for mark in ":_" if (name := f"{stem}{mark}{cls}.json") in there), None)
@@ -185,8 +185,8 @@ def pair_files(root: Path, part: str, layout: str = LAYOUT) -> dict[str, list[Pa
             files[cls].append(folder / name)
     if absent:
         raise FileNotFoundError(
-            f"{folder / absent[0]}.json is missing, with : or _ before the class ({len(absent)} of the files that "
-            f"{lines.name} names are). {how_to_get(root)}"
+            f"{folder / absent[0]}.json is missing, with : or _ before the class ({len(absent)} of the files "
+            f"that {lines.name} names are missing). {how_to_get(root)}"
         )
     return files
 
@@ -218,7 +218,7 @@ def _read_images(
         size = image_size(path)
         if size != sizes[image]:
             raise ValueError(
-                f"{path} has {size} px, its pairs say {sizes[image]}: it is another copy; take the original"
+                f"{path} has {size} px, its pairs say {sizes[image]}: it is a different copy; use the original"
             )
         names = tuple(sorted(known, key=lambda name: (len(name), name)))
         xy = np.array([known[name] for name in names]) * (FRAME / np.array(size))

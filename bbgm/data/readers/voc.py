@@ -39,11 +39,11 @@ ExcludeWillow = Literal["none", "images_of_2007", "classes"]
 
 
 def how_to_get(root: Path) -> str:
-    """What a user without the data set does: where it goes, and where it is from."""
+    """How a user gets the data set: where it goes, and where it comes from."""
     by_hand = "; ".join(find(name).without_network(root.parent) for name in ("voc", "voc-keypoints", "voc-split"))
     return (
         f"Pascal VOC with keypoints is expected in {root} (JPEGImages/ and Annotations/ in {DEVKITS[0]}/ or "
-        f"{DEVKITS[2]}/, annotations/<class>/*.xml, {FILE}): give 'bbgm data download voc voc-keypoints voc-split', or "
+        f"{DEVKITS[2]}/, annotations/<class>/*.xml, {FILE}): run 'bbgm data download voc voc-keypoints voc-split', or "
         f"set BBGM_DATA to the folder that has {FOLDER}/. By hand: {by_hand}"
     )
 
@@ -62,8 +62,8 @@ def read_voc(
         root: the folder ``PascalVOC``.
         split: of `bbgm.data.readers.voc_split.read_split`; objects keep its order.
         classes: to read, in this order; empty: all of the split.
-        exclude_willow: for training that goes on with Willow ObjectClass, whose cars and motorbikes are partly VOC's:
-            leave the 2007 images of the two classes out of the training part ("images_of_2007", authors' code), or
+        exclude_willow: for training that continues on Willow ObjectClass, whose cars and motorbikes partly come from
+            VOC: leave the 2007 images of the two classes out of the training part ("images_of_2007", authors' code), or
             leave out both classes ("classes", as the paper says).
         keep_outside: keep keypoints outside the box.
         crops: where decoded images are kept; None: nowhere.
@@ -111,12 +111,12 @@ def _folders(root: Path) -> tuple[Path, Path]:
 
 
 def _image_of(name: str) -> str:
-    """2008_002773 of the object 2008_002773_8."""
+    """The image of an object, e.g. 2008_002773 of 2008_002773_8."""
     return name.rsplit("_", 1)[0]
 
 
 def _check_files(root: Path, objects: Sequence[tuple[Subset, str, str]], devkit: Path, keypoints: Path) -> None:
-    """All files that the split names are there, also of objects that are left out."""
+    """Check that all files that the split names are there, including those of objects that are left out."""
     images = [_image_of(name) for _, _, name in objects]
     paths = {
         **{devkit / "JPEGImages" / f"{image}.jpg": None for image in images},
@@ -126,7 +126,7 @@ def _check_files(root: Path, objects: Sequence[tuple[Subset, str, str]], devkit:
     there = {file for folder in {path.parent for path in paths} if folder.is_dir() for file in folder.iterdir()}
     if absent := [path for path in paths if path not in there]:
         raise FileNotFoundError(
-            f"{absent[0]} is missing ({len(absent)} of {len(paths)} files that the split names are): every file is "
+            f"{absent[0]} is missing ({len(absent)} of {len(paths)} files of the split are missing): every file is "
             f"needed, or the split changes. {how_to_get(root)}"
         )
 
@@ -152,8 +152,8 @@ def _flagged(devkit: Path, name: str, known: dict[str, list[str | None]]) -> str
         ]
     if not 1 <= number <= len(known[image]):
         raise ValueError(
-            f"{path} has {len(known[image])} objects, the split names the object {number} of it: "
-            "it is of another release of VOC; take that of 2011"
+            f"{path} has {len(known[image])} objects, the split names its object {number}: "
+            "the file is from another release of VOC; use that of 2011"
         )
     return known[image][number - 1]
 
@@ -186,12 +186,14 @@ def read_keypoints(path: Path) -> tuple[Box, tuple[str, ...], np.ndarray]:
         px of the original image.
 
     Raises:
-        ValueError: no XML, no bounds, no area, a number that is none, or two keypoints of one name.
+        ValueError: not XML, no bounds, no area, text instead of a number, or two keypoints with the same name.
     """
     root = _parse(path)
     bounds = root.find("visible_bounds")
     if bounds is None:
-        raise ValueError(f"{path} has no visible_bounds: it is no annotation of keypoints, or damaged; copy it again")
+        raise ValueError(
+            f"{path} has no visible_bounds: it is not an annotation of keypoints, or damaged; copy it again"
+        )
     left, top, width, height = _numbers(path, bounds, ("xmin", "ymin", "width", "height"))
     if width <= 0 or height <= 0:
         raise ValueError(f"{path}: visible_bounds are {width} x {height} px, which has no area: correct it")
@@ -223,4 +225,4 @@ def _parse(path: Path) -> ElementTree.Element:
     try:
         return ElementTree.parse(path).getroot()
     except (ElementTree.ParseError, UnicodeDecodeError, LookupError, ValueError) as error:
-        raise ValueError(f"{path} is no XML file ({error}): it is damaged, copy it again") from error
+        raise ValueError(f"{path} is not an XML file ({error}): it is damaged, copy it again") from error

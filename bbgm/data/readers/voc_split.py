@@ -27,23 +27,23 @@ Split = dict[Subset, dict[str, tuple[str, ...]]]
 
 
 def read_split(root: Path, cache: Path) -> Split:
-    """The split in a data set's folder: ``voc2011_pairs.npz``, or a split of one's own as ``voc2011_pairs.json``.
+    """The split in a data set's folder: ``voc2011_pairs.npz``, or a custom split as ``voc2011_pairs.json``.
 
-    The .npz file holds pickles, which can run any code: it is opened only if its SHA-256 is the known one, and what it
-    holds is kept in ``cache`` as JSON, which is read from then on.
+    The .npz file holds pickles, which can run any code: it is opened only if its SHA-256 is the known one, and its
+    content is kept in ``cache`` as JSON, which is read from then on.
 
-    A JSON file is ``{"train": {class: ["2008_002773_8", ...]}, "test": ...}``; it wins where both are there.
+    A JSON file is ``{"train": {class: ["2008_002773_8", ...]}, "test": ...}``; it takes precedence if both files exist.
 
     Raises:
         FileNotFoundError: neither file is there.
-        ValueError: the .npz file is another one, or the JSON file is no such split.
+        ValueError: the .npz file is a different one, or the JSON file is not a split.
     """
     own, published = (root / FILE).with_suffix(".json"), root / FILE
     if own.is_file():
         return _read_json(own)
     if not published.is_file():
         raise FileNotFoundError(
-            f"no split file {published} (707,237 bytes): give 'bbgm data download voc-split', or write {own.name} "
+            f"no split file {published} (707,237 bytes): run 'bbgm data download voc-split', or write {own.name} "
             f"beside it. By hand: {find('voc-split').without_network(root.parent)}"
         )
     content = published.read_bytes()
@@ -51,7 +51,7 @@ def read_split(root: Path, cache: Path) -> Split:
     if found != SHA256:
         raise ValueError(
             f"{published} has the SHA-256 {found}, must have {SHA256}: it is not opened, because it is damaged "
-            "or another file; move it away and give 'bbgm data download voc-split'"
+            "or another file; move it away and run 'bbgm data download voc-split'"
         )
     converted = cache / f"voc2011_pairs-{SHA256[:8]}.json"
     if not converted.is_file():
@@ -78,7 +78,7 @@ def _read_json(path: Path) -> Split:
         wrong = [name for name in names if not _OBJECT.fullmatch(name)]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(
-            f"{path} is no split ({type(error).__name__}: {error}): it must hold "
+            f"{path} is not a split ({type(error).__name__}: {error}): it must hold "
             '{"train": {class: ["2008_002773_8", ...]}, "test": {...}}'
         ) from error
     if wrong:

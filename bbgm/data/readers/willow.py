@@ -74,10 +74,10 @@ ERRATA: tuple[Erratum, ...] = (
 
 
 def how_to_get(root: Path) -> str:
-    """What a user without the data set does: where it goes, its size, where it is from."""
+    """How a user gets the data set: where it goes, its size, where it comes from."""
     return (
         f"Willow ObjectClass is expected in {root} as {{{','.join(KEYPOINT_NAMES)}}}/*.png with a .mat beside each "
-        f"(610 files, 68 MB): give 'bbgm data download willow', or set BBGM_DATA to the folder that has {FOLDER}/. "
+        f"(610 files, 68 MB): run 'bbgm data download willow', or set BBGM_DATA to the folder that has {FOLDER}/. "
         f"By hand: {find('willow').without_network(root.parent)}. "
         "The demo data (data.source: demo) need no download."
     )
@@ -142,26 +142,26 @@ def _file_names(root: Path, cls: str) -> list[str]:
         lost = f"{lonely[0]}.png" if lonely[0] in annotations else f"{lonely[0]}.mat"
         raise FileNotFoundError(
             f"{folder / lost} is missing ({len(lonely)} of {len(annotations | pictures)} names there lack a file): "
-            "every image needs its annotation and the reverse, or the split changes; copy the class folder again"
+            "every image needs its annotation and vice versa, or the split changes; copy the class folder again"
         )
     _check_published(folder, annotations)
     return sorted(annotations)
 
 
 def _check_published(folder: Path, found: set[str]) -> None:
-    """A lost or an added image would change the published split, and with it every number, without a word.
+    """Refuse a lost or added image: it would silently change the published split, and with it every number.
 
-    A class without any name of the published one is somebody's own, or the demo data, and is taken as it is.
+    A class that shares no file name with the published one is a custom class or demo data, and is accepted as it is.
     """
     published = published_names("willow.csv", folder.name)
     if not found & published:
         return
-    for names, what in ((published - found, "lacks"), (found - published, "has, in addition,")):
+    for names, what in ((published - found, "lacks"), (found - published, "has in addition")):
         if names:
             raise FileNotFoundError(
                 f"{folder} {what} {len(names)} image(s), e.g. {min(names)}: that is not the published class of "
-                f"{len(published)}, and the split would be another one. Move {folder.parent} away and give "
-                "'bbgm data download willow', or keep own images in a class of their own names only"
+                f"{len(published)}, and the split would change. Move {folder.parent} away and run "
+                "'bbgm data download willow', or keep your own images in a separate class"
             )
 
 
@@ -193,10 +193,10 @@ def read_points(path: Path, n_points: int, size: tuple[int, int]) -> np.ndarray:
         raise ValueError(f"{path} has no variable pts_coord, only {sorted(content)}: it is not an annotation of Willow")
     points = content["pts_coord"]
     if points is None or points.shape != (2, n_points):
-        found = "no array of real numbers" if points is None else f"of shape {points.shape}"
+        found = "not an array of real numbers" if points is None else f"of shape {points.shape}"
         raise ValueError(
             f"{path}: pts_coord is {found}, must be real numbers of shape (2, {n_points}): "
-            "x in the first row, y in the second, one column a keypoint"
+            "x in the first row, y in the second, one column per keypoint"
         )
     points = np.array(points, dtype=np.float64)
     wrong = np.flatnonzero(~np.isfinite(points).all(axis=0))

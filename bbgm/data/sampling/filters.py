@@ -31,13 +31,13 @@ def any_two(images: tuple[KeypointImage, ...], generator: np.random.Generator) -
 
 
 def source_within_target(images: tuple[KeypointImage, ...], generator: np.random.Generator) -> Two:
-    """Any image, and the first in a random order that has all of its keypoints: keypoint inclusion.
+    """Any image, and the first image in a random order that has all of its keypoints: keypoint inclusion.
 
-    1. As the authors' code and the paper's figure have it, and DGMC's code. The paper's text has it the other way round
-       at its end: there the target's further keypoints "are disregarded" and "the source image may still contain
+    1. This follows the authors' code, the paper's figure, and DGMC's code. The end of the paper's text says the
+       reverse: there the target's further keypoints "are disregarded" and "the source image may still contain
        outliers". Here the target keeps its further keypoints, and the source has none without a partner.
-    2. The target may be the source itself, as in both codes: an image always has all of its own keypoints. Where no
-       other image has them it always is; such a pair counts like any other.
+    2. The target may be the source itself, as in both codes: an image always has all of its own keypoints. If no
+       other image has them, it always is; such a pair counts like any other.
     """
     source = images[generator.integers(len(images))]
     names = frozenset(source.names)

@@ -54,7 +54,8 @@ def make_pair(
     keypoint_filter: str = "intersection",
     names: Collection[str] | None = None,
 ) -> KeypointPair:
-    """Filter the keypoints of two images and shuffle them independently, so that no order gives the matching away.
+    """Filter the keypoints of two images and shuffle them independently, so that their order does not reveal the
+    matching.
 
     Args:
         names: the keypoints that the data set lists for the pair; None: all that the images have.
@@ -71,7 +72,7 @@ def make_pair(
 
 
 def stream(*key: int) -> np.random.Generator:
-    """The random stream of a key: PCG64, from which integers are drawn only, so that every platform draws the same."""
+    """The random stream of a key: PCG64, from which only integers are drawn, so that every platform draws the same."""
     return np.random.Generator(np.random.PCG64(key))
 
 
@@ -98,7 +99,7 @@ def test_pairs(dataset: Dataset, protocol: ProtocolConfig, cls: str) -> list[Key
     """The test pairs of a class: fixed by ``protocol.test_seed``, so that all runs are measured on the same ones.
 
     Where the data set lists its pairs, all of them or a sample without repetition. The authors re-seed their workers at
-    each evaluation to the same effect; their very pairs depend on the number of workers. Here they depend on the class
+    each evaluation to the same effect; their exact pairs depend on the number of workers. Here they depend on the class
     and its test images only.
 
     Raises:
@@ -114,20 +115,20 @@ def test_pairs(dataset: Dataset, protocol: ProtocolConfig, cls: str) -> list[Key
     return [_shuffle(pairs.listed[k], protocol, generator) for k in chosen]
 
 
-test_pairs.__test__ = False  # type: ignore[attr-defined]  # not a test of pytest's
+test_pairs.__test__ = False  # type: ignore[attr-defined]  # not a pytest test
 
 
 def least_keypoints(protocol: ProtocolConfig) -> int:
-    """Number of kept keypoints with which an image of a pair may stay.
+    """Smallest number of kept keypoints that each image of a pair must have.
 
-    ``min_keypoints`` under intersection; one under the other two filters (authors' code, which draws again only what
-    gives an empty matrix). Without a filter, pairs without a common keypoint stay: whatever is matched there is wrong.
+    ``min_keypoints`` under intersection; one under the other two filters (authors' code, which redraws only pairs
+    that give an empty matrix). Without a filter, pairs without a common keypoint are kept: any match in them is wrong.
     """
     return protocol.min_keypoints if protocol.filter == "intersection" else 1
 
 
 def check_pairs(dataset: Dataset, protocol: ProtocolConfig) -> None:
-    """Find out before training whether every class has pairs to train and to test with.
+    """Check before training that every class has pairs for training and for testing.
 
     Raises:
         ValueError: a class has too few images, or none of its pairs has enough keypoints.
@@ -145,17 +146,17 @@ def check_pairs(dataset: Dataset, protocol: ProtocolConfig) -> None:
                 raise ValueError(
                     f"class {cls} of {dataset.name} has no pair in its {subset} part, whose usable images are "
                     f"{len(pairs.images)} (left out: {dataset.dropped.summary(subset, cls)}): "
-                    "add images, or leave the class out by data.classes"
+                    "add images, or leave the class out with data.classes"
                 )
             _draw_pair(dataset, cls, subset, protocol, generator)
 
 
 def remedies(dataset: Dataset, protocol: ProtocolConfig) -> str:
-    """What can be changed where too few keypoints are found."""
+    """What the user can change when too few keypoints are found."""
     possible = {
         "lower protocol.min_keypoints": least_keypoints(protocol) > 1,
         "lower data.hidden_keypoints": dataset.hidden > 0,
-        "leave the class out by data.classes": True,
+        "leave the class out with data.classes": True,
     }
     return ", or ".join(text for text, applies in possible.items() if applies)
 

@@ -1,4 +1,4 @@
-"""The test pairs of a finished run, made again from its record: no random number is drawn."""
+"""The test pairs of a finished run, restored from its record: no random number is drawn."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -28,7 +28,7 @@ def rebuild_pairs(dataset: Dataset, cls: str, recorded: Sequence[RecordedPair]) 
     """The pairs of a class that were recorded, in the same order, with the same keypoints in the same orders.
 
     Raises:
-        ValueError: no such class, or its test images lack a recorded image or keypoint: the data are others.
+        ValueError: no such class, or its test images lack a recorded image or keypoint: the data have changed.
     """
     images = {image.image_id: image for image in dataset.images(cls, "test")}
 
@@ -37,8 +37,8 @@ def rebuild_pairs(dataset: Dataset, cls: str, recorded: Sequence[RecordedPair]) 
         if image is None or (len(kept) and kept.max() >= len(image.names)):
             found = "is not among its test images" if image is None else f"has {len(image.names)} keypoints"
             raise ValueError(
-                f"the recorded test pairs of class {cls} do not fit the data: {image_id} {found}; put the data set "
-                "back that the run was made with, or delete the run and make it again"
+                f"the recorded test pairs of class {cls} do not fit the data: {image_id} {found}; restore the data "
+                "set that the run was made with, or delete the run and repeat it"
             )
         return image
 

@@ -27,8 +27,8 @@ class KeypointSet:
     kept: Sequence[np.ndarray]
 
     def pairs(self) -> dict[tuple[int, int], KeypointPair]:
-        """The k (k - 1) / 2 pairs by the numbers p < q of their images; (0, 1), the first, is the one of the authors'
-        scores."""
+        """The k (k - 1) / 2 pairs by the numbers p < q of their images; the authors score the first one,
+        (0, 1)."""
         return {
             (p, q): KeypointPair(self.images[p], self.images[q], self.kept[p], self.kept[q])
             for p, q in combinations(range(len(self.images)), 2)
@@ -36,7 +36,7 @@ class KeypointSet:
 
 
 def test_sets(dataset: Dataset, protocol: ProtocolConfig, cls: str) -> list[KeypointSet]:
-    """The test sets of a class, fixed by ``protocol.test_seed``: ``set_size`` distinct images, none without a keypoint.
+    """The test sets of a class, fixed by ``protocol.test_seed``: ``set_size`` distinct images, each with a keypoint.
 
     The two images of a set's first pair are distributed as those of a test pair are.
 
@@ -48,7 +48,7 @@ def test_sets(dataset: Dataset, protocol: ProtocolConfig, cls: str) -> list[Keyp
     pairs = dataset.pairs(cls, "test")
     if pairs.listed is not None:
         raise ValueError(
-            f"{dataset.name} lists the pairs that may be matched and has no sets: leave protocol.test_sets_per_class 0"
+            f"{dataset.name} lists the pairs that may be matched and has no sets: set protocol.test_sets_per_class to 0"
         )
     if len(pairs.images) < protocol.set_size:
         raise ValueError(
@@ -61,10 +61,10 @@ test_sets.__test__ = False  # type: ignore[attr-defined]  # not a test of pytest
 
 
 def check_sets(dataset: Dataset, protocol: ProtocolConfig) -> None:
-    """Find out before training whether every class has the test sets that are asked for.
+    """Check before training that every class has the requested test sets.
 
     Raises:
-        ValueError: as of `test_sets`.
+        ValueError: as for `test_sets`.
     """
     if protocol.test_sets_per_class:
         one = protocol.model_copy(update={"test_sets_per_class": 1})

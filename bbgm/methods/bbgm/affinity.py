@@ -1,4 +1,4 @@
-"""Similarities that make the combinatorial instance (paper Sec. 3.5, Eq. (affinity)).
+"""Similarities that define the combinatorial instance (paper Sec. 3.5, Eq. (affinity)).
 
     sim_ij = softplus(sum_k x_ik a_k y_jk) - 1/2
 
@@ -61,7 +61,7 @@ class GlobalAffinity(Affinity):
 
 
 class FixedAffinity(Affinity):
-    """One learned vector for all pairs: the ablation 'fixed affinity'. Starts at the size that a gate starts at.
+    """One learned vector for all pairs: the ablation 'fixed affinity'. It starts at the same size as a gate.
 
     Args:
         channels: C, of the nodes.

@@ -98,7 +98,7 @@ class Section:
     proved: int
 
     def summary(self) -> "pd.DataFrame":
-        """One row a lambda: where there is a gradient (% of all points, of those with a loss), and how far f is off."""
+        """One row per lambda: where there is a gradient (% of all points, of those with a loss), and the error of f."""
         import pandas as pd
 
         wrong = self.loss > 0
@@ -141,7 +141,7 @@ def loss_section(
     interpolations = {lambda_: np.empty_like(loss) for lambda_ in lambdas}
     changes = {lambda_: np.empty(loss.shape, dtype=bool) for lambda_ in lambdas}
     proved = 0
-    for row, position in enumerate(t):  # a row at a time bounds the memory
+    for row, position in enumerate(t):  # one row at a time, to limit the memory
         costs = [instance.plus(directions[1], position).plus(directions[0], x) for x in s]
         here = minimise(costs)
         loss[row] = [_hamming(assignment, truth) for assignment in here.assignments]
@@ -181,7 +181,7 @@ def check_gradient(
         step: how far to go along d, for the quotient.
 
     Returns:
-        One row an instance: ``loss``, ``layer`` (gradient . d), ``quotient``, ``error`` and ``smooth``.
+        One row per instance: ``loss``, ``layer`` (gradient . d), ``quotient``, ``error`` and ``smooth``.
     """
     import pandas as pd
 

@@ -1,7 +1,7 @@
 """What training differentiates: the solver (Alg. 1), or a relaxation of it (the ablation "Sinkhorn").
 
-A layer is a function from the instances of a batch, margin and all, to the loss and the share of true matches that were
-found. A further one is a function like these and one line in `bbgm.config.parts.LAYERS`.
+A layer is a function from the instances of a batch, with the margin, to the loss and the share of true matches that
+were found. A further one is a function like these and one line in `bbgm.config.parts.LAYERS`.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ def blackbox_loss(
 def sinkhorn_loss(
     instances: Sequence[Instance[Tensor]], truth: Sequence[Tensor], settings: SolverConfig, solver: Solver
 ) -> tuple[Tensor, float]:
-    """Cross entropy, or Hamming distance, of soft matchings; the solver is not asked. See `blackbox_loss`."""
+    """Cross entropy, or Hamming distance, of soft matchings, without the solver. See `blackbox_loss`."""
     options = settings.sinkhorn
     log_match = sinkhorn(
         [instance.unary for instance in instances],

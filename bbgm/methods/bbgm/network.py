@@ -52,7 +52,7 @@ class SplineCNN(nn.Module):
 
 @dataclass(frozen=True, eq=False)
 class ForwardPass:
-    """What the network computes of P pairs, filled up with zeros to the largest of them.
+    """What the network computes of P pairs, padded with zeros to the largest of them.
 
     Attributes:
         graphs: of the sources and of the targets, P each, in the order of the pairs' kept keypoints. Without quadratic

@@ -1,4 +1,4 @@
-"""Sinkhorn normalisation in the solver's place: the ablation 'Sinkhorn' (paper, supplement 'Ablation Studies').
+"""Sinkhorn normalisation instead of the solver: the ablation 'Sinkhorn' (paper, supplement 'Ablation Studies').
 
 A differentiable relaxation of the linear assignment problem on the unary costs c: the matrix P with
 
@@ -13,8 +13,8 @@ What the paper leaves open, and how it is decided here (all are settings of `Sin
 1. Graphs of different sizes: the smaller side's sums are 1, the larger side's at most 1. What a sum lacks is
    a slack t_j = exp(v_j), as if the smaller side had dummy nodes, equal for all.
 2. Keypoints without a partner, ``partial``: rows and columns both have slacks, s_i = exp(u_i) and t_j = exp(v_j), which
-   stand for a dummy column and row of cost 0 and are not normalised themselves. The limit tau -> 0 is then the very
-   problem that the solver solves: matches that cost more than nothing are not made.
+   stand for a dummy column and row of cost 0 and are not normalised themselves. The limit tau -> 0 is then exactly the
+   problem that the solver solves: matches with a positive cost are not made.
 3. epsilon, "intended to prevent division by zero", which the paper raised from 1e-8 to 1e-4: here it is added to every
    entry of exp(-c / tau), relative to the pair's largest. What costs tau ln(1 / epsilon) or more above the cheapest
    then counts alike and gets no gradient. There is no division to protect: the larger value has no advantage.
@@ -62,7 +62,7 @@ def sinkhorn(
         floor = scores.amax(dim=(1, 2), keepdim=True) + math.log(epsilon)
         scores = torch.logaddexp(scores, floor).masked_fill(filling, -torch.inf)
     # A slack is a further entry of a row or column: its logarithm is 0 in units of the multiplier, or -inf for none.
-    # What only fills up has one as well, so that no sum is empty.
+    # Padding has one as well, so that no sum is empty.
     larger1, larger2 = (sizes1 > sizes2)[:, None], (sizes2 > sizes1)[:, None]
     slack1 = (~real1 | larger1 | partial).to(scores).log()
     slack2 = (~real2 | larger2 | partial).to(scores).log()

@@ -64,7 +64,7 @@ class PairSteps:
     costs: Instance[Tensor]
 
     def shapes(self) -> "pd.DataFrame":
-        """One row a step, in the order of computation: the paper's letter and the size, of the source where of one."""
+        """One row per step, in the order of computation: the paper's letter and the size (of the source)."""
         import pandas as pd
 
         one = self.source

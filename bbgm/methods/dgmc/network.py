@@ -79,13 +79,13 @@ class SplineStack(nn.Module):
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Pairs filled up to B x n keypoints a side.
+    """Pairs padded to B x n keypoints per side.
 
     Attributes:
         hidden1, hidden2: (B, n1, C) and (B, n2, C), psi_1 before its linear layer.
         plan1, plan2: of the B n1 and B n2 keypoints' graphs.
-        real1, real2: (B, n1) and (B, n2) bool, False where a keypoint only fills up.
-        indicators: (L, B, n1, R), 0 where a keypoint only fills up.
+        real1, real2: (B, n1) and (B, n2) bool, False for padding.
+        indicators: (L, B, n1, R), 0 for padding.
     """
 
     hidden1: Tensor
@@ -98,7 +98,7 @@ class Batch:
 
 
 class DGMC(VisualMatcher):
-    """The whole method.
+    """The complete method.
 
     Args:
         config: of the run; `seed` decides the initial parameters, torch's global generator is left as it was.
@@ -152,7 +152,7 @@ class DGMC(VisualMatcher):
         return found
 
     def correspondences(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """log S_0 and log S_L: (B, n1, n2) each; -inf in columns that only fill up."""
+        """log S_0 and log S_L: (B, n1, n2) each; -inf in padded columns."""
         h1, h2 = self.local.output(batch.hidden1), self.local.output(batch.hidden2)
         absent = ~batch.real2[:, None]
         scores = torch.bmm(h1, h2.transpose(1, 2)).masked_fill(absent, -torch.inf)

@@ -40,7 +40,7 @@ def test_the_same_problem_in_other_words(seed: int) -> None:
     left, right = problem.assignments.T
     rest = (problem.terms, problem.term_costs)
     more1, more2 = rng.normal(size=problem.n1), rng.normal(size=problem.n2)
-    dearer = gm.Problem.sparse(
+    costlier = gm.Problem.sparse(
         problem.n1,
         problem.n2,
         problem.assignments,
@@ -57,7 +57,7 @@ def test_the_same_problem_in_other_words(seed: int) -> None:
         *rest,
     )
     for full in (False, True):
-        result, other, plain = (gm.solve(p, full=full) for p in (problem, dearer, free))
+        result, other, plain = (gm.solve(p, full=full) for p in (problem, costlier, free))
         constant = problem.unmatched1.sum() + problem.unmatched2.sum()
         assert result.optimal
         assert other.objective == pytest.approx(result.objective + more1.sum() + more2.sum(), abs=1e-9)

@@ -178,7 +178,7 @@ def test_an_endless_archive_is_refused(tmp_path: Path) -> None:
     path = tar(tmp_path / "plain")
     with gzip.open(tmp_path / "archive", "wb") as file:
         file.write(path.read_bytes() + bytes(3 * LIMIT))
-    with pytest.raises(ArchiveError, match="no end to what follows"):
+    with pytest.raises(ArchiveError, match="too many bytes follow"):
         read_through(tmp_path / "archive", "thing", LIMIT)
 
 
@@ -187,7 +187,7 @@ def test_a_zip_archive_that_declares_too_little(tmp_path: Path) -> None:
     path = zipped(tmp_path / "archive", {"thing/a": bytes(5000), "thing/b": b"b"})
     data = path.read_bytes()
     path.write_bytes(data.replace((5000).to_bytes(4, "little"), (50).to_bytes(4, "little")))
-    with pytest.raises(ArchiveError, match="no whole archive"):
+    with pytest.raises(ArchiveError, match="not a complete archive"):
         unpack(path, tmp_path / "out", "thing", LIMIT)
     assert (tmp_path / "out" / "a").stat().st_size <= 50
 

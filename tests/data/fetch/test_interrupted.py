@@ -124,11 +124,11 @@ def test_more_than_the_disk_holds_is_refused(
 ) -> None:
     usage = shutil.disk_usage("/")._replace(free=1000)
     monkeypatch.setattr("bbgm.data.fetch.transfer.shutil.disk_usage", lambda _: usage)
-    with pytest.raises(OSError, match=r"0 MB are to come, 0 MB are free; free some space"):
+    with pytest.raises(OSError, match=r"0 MB are needed, 0 MB are free; free some space"):
         get(server.serve("/a", server.file(zipped)))
 
 
 def test_a_folder_that_cannot_be_written(get: Callable[..., Path], tmp_path: Path, server: Any) -> None:
     (tmp_path / ".download").write_text("in the way")
-    with pytest.raises(DownloadError, match=r"cannot write to .*choose another folder by --to, or set BBGM_DATA"):
+    with pytest.raises(DownloadError, match=r"cannot write to .*choose another folder with --to, or set BBGM_DATA"):
         get(server.url("/a"))

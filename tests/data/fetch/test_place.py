@@ -85,7 +85,7 @@ def test_what_is_there_but_broken_is_left_alone(server: Any, get: Callable[..., 
 def test_an_archive_of_something_else_is_refused(
     server: Any, get: Callable[..., Path], zipped: bytes, tmp_path: Path
 ) -> None:
-    """Without a checksum such a mirror is passed over, and nothing of it is trusted later."""
+    """Without a checksum such a mirror is skipped, and nothing from it is trusted later."""
     url = server.serve("/a", server.file(zipped))
     with pytest.raises(ValueError, match=r"is not The Thing: it has 5 of at least 9 files \*/\*\.png"):
         get(url, at_least={"*/*.png": 9})

@@ -105,12 +105,15 @@ HTML = b"<html>This page has moved</html>" * 100
         (lambda server, _: server.serve("/bad", server.status(404)), "answers 404 Not Found"),
         (lambda server, _: server.serve("/bad", server.status(500)), "answers 500 Internal Server Error"),
         (lambda _server, _: closed_port(), "Connection refused"),
-        (lambda server, _: server.serve("/bad", server.file(HTML)), "checksum is not|no whole archive"),
+        (lambda server, _: server.serve("/bad", server.file(HTML)), "checksum is not|not a complete archive"),
         (lambda server, _: server.serve("/bad", server.file(HTML, kind="text/html")), "sends a web page, not a file"),
-        (lambda server, body: server.serve("/bad", server.file(body[:-9])), "checksum is not|no whole archive"),
+        (lambda server, body: server.serve("/bad", server.file(body[:-9])), "checksum is not|not a complete archive"),
         (lambda server, _: server.serve("/bad", server.file(bytes(6_000_000))), "offers more than 5 MB"),
         (lambda server, _: server.serve("/bad", server.status(302, Location="/bad")), "redirects"),
-        (lambda server, body: server.serve("/bad", server.file(body, length=1000)), "checksum is not|no whole archive"),
+        (
+            lambda server, body: server.serve("/bad", server.file(body, length=1000)),
+            "checksum is not|not a complete archive",
+        ),
         (
             lambda server, body: server.serve("/bad", server.file(body, ranges=False, stop_after=99)),
             "broke off",
@@ -165,7 +168,7 @@ def test_a_length_that_is_too_large(server: Any, get: Callable[..., Path], zippe
 def test_another_size_is_refused_before_the_transfer(server: Any, get: Callable[..., Path], zipped: bytes) -> None:
     sent = threading.Event()
     url = server.serve("/a", server.file(zipped, stop_after=0, then=lambda: sent.wait(0.1)))
-    with pytest.raises(DownloadError, match=rf"offers a file of {len(zipped)} bytes, not 17: another one"):
+    with pytest.raises(DownloadError, match=rf"offers a file of {len(zipped)} bytes, not 17: it is another file"):
         get(url, size=17)
 
 

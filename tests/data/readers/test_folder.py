@@ -1,4 +1,4 @@
-"""A folder of one's own images, in both formats: the same numbers as by Willow's reader; what each fault is told."""
+"""A folder of your own images, in both formats: the same numbers as Willow's reader; the message for each error."""
 
 import json
 import re
@@ -127,7 +127,7 @@ def test_a_split_of_ones_own_is_kept(write: Callable[..., DataConfig]) -> None:
         assert dataset.split_record() == {"train": {"cat": ["1", "2", "3", "5"]}, "test": {"cat": ["0", "4"]}}
     with pytest.raises(ValueError, match=r"class cat of folder has no pair in its test part, .* are 1 "):
         open_dataset(write([entry(k, split="train" if k else "test") for k in range(6)]), SMALL)
-    with pytest.raises(ValueError, match=r"keypoints\.json: 1\.png has no split and others have one"):
+    with pytest.raises(ValueError, match=r"keypoints\.json: 1\.png has no split but others have one"):
         open_dataset(write([entry(0, split="train"), *(entry(k) for k in range(1, 6))]), SMALL)
 
 
@@ -142,9 +142,9 @@ def test_the_folder_is_absolute_or_below_the_data_root(
     with pytest.raises(FileNotFoundError, match=r"no file /nowhere/mine/keypoints\.json.*data/README\.md, 'Your"):
         open_dataset(relative, SMALL)
     for data in ({"dataset": "folder"}, {"dataset": "folder", "root": "x"}):
-        with pytest.raises(ValueError, match=r"set source: original, and root: to its place"):
+        with pytest.raises(ValueError, match=r"set source: original, and root: to its path"):
             load_run("bbgm", "smoke", 0, data=data)
-    with pytest.raises(ValueError, match=r"root is an option of folder, not of willow: leave it out"):
+    with pytest.raises(ValueError, match=r"data: root is an option of folder, not of willow: leave it out"):
         load_run("bbgm", "smoke", 0, data={"root": "mine"})
 
 
@@ -161,13 +161,13 @@ def broken_coco(change: Callable[[Content], object]) -> Content:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", r"is no JSON"),
+        ("{", r"is not valid JSON"),
         ("\xff", r"keypoints\.json"),
         (
             '{"images": [{"file": "0.png", "class": "cat", "keypoints": {"a": [1, 2], "a": [3, 4]}}]}',
             r"'a' occurs twice",
         ),
-        ([], r"has no object"),
+        ([], r"lists no object"),
         ({"pictures": []}, r"images: Field required.*pictures: Extra inputs"),
         (changed(keypoints={"nose": [float("nan"), 1]}), r"images\.0\.keypoints\.nose\.0: .*finite number.*nan"),
         (changed(keypoints={"nose": [1]}), r"images\.0\.keypoints\.nose\.1: Field required"),
@@ -223,7 +223,7 @@ def test_the_status_names_every_fault(write: Callable[..., DataConfig], tmp_path
     text = faults([entry(0, file="gone.png"), entry(1, box=[5, 5, 5, 9]), *every[2:]])
     assert "gone.png is missing" in text
     assert "box [5.0, 5.0, 5.0, 9.0] (left, top, right, bottom) has no area" in text
-    assert "class dog has 1 objects, a run wants 4" in faults([entry(0, **{"class": "dog"}), *every[1:]])
+    assert "class dog has 1 objects, a run needs 4" in faults([entry(0, **{"class": "dog"}), *every[1:]])
     assert "the test part of class cat has 0 objects" in faults([entry(k, split="train") for k in range(6)])
     assert "the test part of class cat has 1 objects" in faults(
         [entry(k, split="train" if k else "test") for k in range(6)]
@@ -239,10 +239,12 @@ def test_images_that_would_be_read_otherwise_than_meant(write: Callable[..., Dat
     turned, path = Image.Exif(), tmp_path / "mine/0.png"
     turned[0x0112] = 6
     Image.new("RGB", SIZE).save(path, exif=turned)
-    with pytest.raises(ValueError, match=r"0\.png says by EXIF that it is shown rotated .*auto-orient"):
+    with pytest.raises(ValueError, match=r"0\.png has an EXIF tag that asks viewers to rotate .*auto-orient"):
         open_dataset(read, SMALL)
     Image.fromarray(np.full(SIZE[::-1], 40000, np.uint16)).save(path)
-    with pytest.raises(ValueError, match=r"0\.png has more than 8 bits a channel \(mode I;16\): convert it to 8 bits$"):
+    with pytest.raises(
+        ValueError, match=r"0\.png has more than 8 bits per channel \(mode I;16\): convert it to 8 bits$"
+    ):
         open_dataset(read, SMALL)
     Image.new("1", (14_000, 14_000)).save(path)
     with pytest.raises(ValueError, match=r"0\.png is too large .*: scale it down, and its keypoints with it$"):

@@ -187,7 +187,7 @@ def test_pairs_without_a_keypoint_are_left_out_and_counted(tree: Tree) -> None:
 
 
 def test_test_sets_are_refused(tree: Tree) -> None:
-    with pytest.raises(ValueError, match=r"spair lists the pairs .* leave protocol\.test_sets_per_class 0"):
+    with pytest.raises(ValueError, match=r"spair lists the pairs .* set protocol\.test_sets_per_class to 0"):
         open_dataset(DATA, ProtocolConfig(filter="unfiltered", test_sets_per_class=1, set_size=2))
 
 
@@ -198,7 +198,7 @@ def test_classes_without_pairs_are_named(tree: Tree) -> None:
     with pytest.raises(ValueError, match=r"class bus of spair has no pair in its train part"):
         open_dataset(DATA.model_copy(update={"classes": ("bus",)}), ALL)
     tree.pair("trn", "dog", 1, 2, "01")
-    with pytest.raises(ValueError, match=r"class dog has pairs in one of trn and test only"):
+    with pytest.raises(ValueError, match=r"class dog has pairs in only one of trn and test"):
         open_dataset(DATA, ALL)
     assert len(CLASSES) == 18
 
@@ -209,13 +209,13 @@ def test_classes_without_pairs_are_named(tree: Tree) -> None:
         ({"kps_ids": ["0", "0"]}, r"has 2 keypoints named '0'"),
         ({"src_kps": [[1, 2], [3, float("nan")]]}, r"keypoint '1' is at \[3\.0, nan\] and"),
         ({"src_kps": [[1, 2]]}, r"has 2 kps_ids, 1 src_kps and 2 trg_kps"),
-        ({"src_kps": [[1, 2, 3], [4, 5]]}, r"is no annotation of a pair \(ValueError"),
-        ({"src_kps": None}, r"is no annotation of a pair"),
-        ({"trg_imsize": [80]}, r"is no annotation of a pair \(IndexError"),
+        ({"src_kps": [[1, 2, 3], [4, 5]]}, r"is not the annotation of a pair \(ValueError"),
+        ({"src_kps": None}, r"is not the annotation of a pair"),
+        ({"trg_imsize": [80]}, r"is not the annotation of a pair \(IndexError"),
         ({"trg_imsize": [80, 0]}, r"src_imsize and trg_imsize are .* must be positive"),
         ({"category": "dog"}, r"is of category 'dog', its name says 'cow'"),
-        ({"mirror": "yes"}, r"is no annotation of a pair \(ValueError"),
-        ({"mirror": float("inf")}, r"is no annotation of a pair \(OverflowError"),
+        ({"mirror": "yes"}, r"is not the annotation of a pair \(ValueError"),
+        ({"mirror": float("inf")}, r"is not the annotation of a pair \(OverflowError"),
         ({"src_kps": [[1, 2], [3, 1e9]]}, r"keypoint '1' at \[3\.0, 1000000000\.0\] is far outside of its image"),
         ({"src_imsize": [70, 40, 3]}, r"size or keypoints of 2008_000001\.jpg differ from those in another"),
         ({"trg_kps": [[1, 1], [2, 2]]}, r"size or keypoints of 2008_000002\.jpg differ"),
@@ -231,7 +231,7 @@ def test_broken_annotations_are_named(tree: Tree, changes: dict[str, Any], messa
 def test_a_file_that_is_no_annotation_is_named(tree: Tree, content: str) -> None:
     path = tree.pair("test", "cow", 1, 2, "01")
     path.write_text(content)
-    with pytest.raises(ValueError, match=rf"{path.name} is no annotation of a pair"):
+    with pytest.raises(ValueError, match=rf"{path.name} is not the annotation of a pair"):
         open_dataset(DATA, ALL)
 
 
@@ -269,7 +269,7 @@ def test_a_missing_annotation_and_a_wrong_line_are_named(tree: Tree) -> None:
         open_dataset(DATA, ALL)
     with (tree.root / "Layout" / "large" / "trn.txt").open("a") as file:
         file.write("000013-2008_000001-2008_000002:horses\n")
-    with pytest.raises(ValueError, match=r"trn\.txt: '000013.*:horses' is no pair"):
+    with pytest.raises(ValueError, match=r"trn\.txt: '000013.*:horses' is not a pair"):
         open_dataset(DATA, ALL)
 
 

@@ -169,7 +169,7 @@ def test_broken_mat_files_are_named(small_root: Path) -> None:
     for content in (b"", b"not a matlab file", whole[:150], whole[:100] + b"x" * 200):
         path.write_bytes(content)
         with pytest.raises(
-            ValueError, match=r"b\.mat is no readable MATLAB file.*copy it again|b\.mat has no variable"
+            ValueError, match=r"b\.mat is not a readable MATLAB file.*copy it again|b\.mat has no variable"
         ):
             read_willow(small_root, ["Car"])
 

@@ -181,7 +181,7 @@ def test_images_without_a_keypoint_give_no_pair(name: FilterName) -> None:
     nothing = (bare_image("X", 0, ()), bare_image("X", 1, ()))
     data, protocol = Dataset("d", {"X": nothing}, {"X": nothing}), ProtocolConfig(filter=name)
     expected = rf"test part gave no pair of class X with 1 keypoints or more after the filter '{name}': "
-    with pytest.raises(ValueError, match=expected + r"leave the class out by data\.classes$"):
+    with pytest.raises(ValueError, match=expected + r"leave the class out with data\.classes$"):
         fixed_pairs(data, protocol, "X")
     with pytest.raises(ValueError, match=expected + r"lower data\.hidden_keypoints, or leave the class out"):
         fixed_pairs(replace(data, hidden=0.2), protocol, "X")

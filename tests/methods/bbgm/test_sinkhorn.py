@@ -127,11 +127,11 @@ def test_a_constant_on_a_row_changes_nothing_where_all_are_matched():
 
 def test_epsilon_makes_what_is_far_too_expensive_alike():
     costs = torch.zeros(3, 3, dtype=torch.float64)
-    costs[0, 0], dear, dearer = -1.0, costs.clone(), costs.clone()
-    dear[1, 2], dearer[1, 2] = 20.0, 40.0
+    costs[0, 0], costly, costlier = -1.0, costs.clone(), costs.clone()
+    costly[1, 2], costlier[1, 2] = 20.0, 40.0
     settings: dict[str, Any] = {"temperature": 1.0, "iterations": 50}
-    floored = [sinkhorn([c], epsilon=1e-4, **settings)[0][1, 2].item() for c in (dear, dearer)]
-    exact = [sinkhorn([c], **settings)[0][1, 2].item() for c in (dear, dearer)]
+    floored = [sinkhorn([c], epsilon=1e-4, **settings)[0][1, 2].item() for c in (costly, costlier)]
+    exact = [sinkhorn([c], **settings)[0][1, 2].item() for c in (costly, costlier)]
     assert floored[1] == pytest.approx(floored[0], abs=1e-4)
     assert exact[1] == pytest.approx(exact[0] - 20, abs=1e-4)
 

@@ -32,8 +32,8 @@ BOX = '<visible_bounds height="20" width="40" xmin="10" ymin="5"/>'
         (XML.format(BOX, '<keypoint x="1" y="1"/>'), r"has 1 keypoints named ''"),
         (XML.format(BOX.replace('"40"', '"51"'), ""), r"visible_bounds \(10\.0.*not within .*\.jpg of 60 x 50"),
         (XML.format(BOX.replace('"5"', '"-1"'), ""), r".* is not within 2008_000001\.jpg"),
-        ("<annotation>", r"is no XML file \(no element found.*copy it again"),
-        ("", r"is no XML file"),
+        ("<annotation>", r"is not an XML file \(no element found.*copy it again"),
+        ("", r"is not an XML file"),
     ],
 )
 def test_broken_annotations_are_named(tree: Any, text: str, message: str) -> None:
@@ -85,7 +85,7 @@ def test_without_the_data_set_all_of_its_parts_are_named(tree: Any) -> None:
 
 def test_object_that_voc_does_not_have(tree: Any) -> None:
     tree.object("train", "cat", "2008_000001_2")
-    with pytest.raises(ValueError, match=r"2008_000001\.xml has 1 objects, the split names the object 2"):
+    with pytest.raises(ValueError, match=r"2008_000001\.xml has 1 objects, the split names its object 2"):
         open_dataset(VOC, ProtocolConfig())
 
 
@@ -95,7 +95,7 @@ def test_class_with_too_few_usable_images(tree: Any) -> None:
         ValueError, match=r"class cat of voc has no pair in its test part, .* are 1 \(left out: 1 occluded\)"
     ):
         open_dataset(VOC, ProtocolConfig())
-    assert "  no pair   in the test part of cat: runs must leave it out by data.classes\n" in data_status().text
+    assert "  no pair   in the test part of cat: runs must leave them out with data.classes\n" in data_status().text
     for k in (3, 4):
         tree.image(f"2008_00000{k}", [{}])
         (tree.root / "annotations" / "cat" / f"2008_00000{k}_1.xml").write_text(

@@ -51,10 +51,10 @@ def test_another_split_file_is_not_unpickled(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", "is no split"),
-        ("[]", "is no split"),
-        ('{"train": {}}', "is no split .*'test'"),
-        ('{"train": {"cat": [3]}, "test": {}}', "is no split"),
+        ("{", "is not a split"),
+        ("[]", "is not a split"),
+        ('{"train": {}}', "is not a split .*'test'"),
+        ('{"train": {"cat": [3]}, "test": {}}', "is not a split"),
         ('{"train": {"cat": ["2008_1_1"]}, "test": {}}', "object '2008_1_1': names look like"),
         ('{"train": {"cow2": []}, "test": {}}', "class 'cow2', which is not one of .*'cow'"),
         ('{"train": {"cat": ["2008_000001_1"]}, "test": {"cat": ["2008_000001_1"]}}', "cat/2008_000001_1 twice"),
