@@ -15,9 +15,9 @@ from bbgm.tables import SPECS
 READMES = (
     "README.md",
     *("bbgm/data/README.md", "bbgm/tables/README.md", "config/README.md"),
-    *("figures/README.md", "profiles/README.md", "solver_src/README.md", "demo_src/README.md"),
+    *("CONTRIBUTING.md", "figures/README.md", "profiles/README.md", "solver_src/README.md", "demo_src/README.md"),
 )
-OWN = {"mine", "rabbits"}
+OWN = {"mine", "rabbits", "two_convolutions"}
 """Experiments that a reader is told to write."""
 
 

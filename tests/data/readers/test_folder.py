@@ -144,7 +144,7 @@ def test_the_folder_is_absolute_or_below_the_data_root(
     for data in ({"dataset": "folder"}, {"dataset": "folder", "root": "x"}):
         with pytest.raises(ValueError, match=r"set source: original, and root: to its path"):
             load_run("bbgm", "smoke", 0, data=data)
-    with pytest.raises(ValueError, match=r"data: root is an option of folder, not of willow: leave it out"):
+    with pytest.raises(ValueError, match=r"root is an option of folder, not of willow: leave it out"):
         load_run("bbgm", "smoke", 0, data={"root": "mine"})
 
 
