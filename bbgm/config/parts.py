@@ -81,7 +81,6 @@ DATASETS: Registry[Any] = Registry(
         "voc": "bbgm.data.datasets.voc:VocData",
         "spair": "bbgm.data.datasets.spair:SpairData",
         "folder": "bbgm.data.datasets.folder:FolderData",
-        "toy": "bbgm.data.datasets.toy:DotsData",
     },
 )
 """Subclasses of `bbgm.config.DataConfig`."""
