@@ -91,7 +91,6 @@ METHODS: Registry[Any] = Registry(
     {
         "bbgm": "bbgm.methods.bbgm.settings:BBGMRun",
         "dgmc": "bbgm.methods.dgmc.settings:DGMCRun",
-        "toy": "bbgm.methods.toy:NearestRun",
     },
 )
 """Subclasses of `bbgm.config.RunConfig`."""
