@@ -58,7 +58,6 @@ SOLVERS: Registry[Any] = Registry(
         "best": "bbgm.matching.solvers:best",
         "dual": "bbgm.matching.solvers:dual",
         "exact": "bbgm.matching.solvers:exact",
-        "toy": "bbgm.matching.toy_solver:assignment",
     },
 )
 """Functions that make a `bbgm.matching.solvers.Solver`, given whether it must match as many nodes as it can."""
