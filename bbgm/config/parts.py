@@ -26,7 +26,6 @@ AFFINITIES: Registry[Any] = Registry(
     {
         "global": "bbgm.methods.bbgm.affinity:GlobalAffinity",
         "fixed": "bbgm.methods.bbgm.affinity:FixedAffinity",
-        "toy": "bbgm.methods.bbgm.toy_affinity:OneScale",
     },
 )
 """Subclasses of `bbgm.methods.bbgm.affinity.Affinity`."""
