@@ -15,7 +15,6 @@ BACKBONES: Registry[Any] = Registry(
         "vgg16_bn": "bbgm.features.vgg16:VGG16BatchNorm",
         "vgg16": "bbgm.features.vgg16:VGG16",
         "small": "bbgm.features.small:SmallCNN",
-        "toy": "bbgm.features.toy:Toy",
     },
 )
 """Subclasses of `bbgm.features.backbone.Backbone`."""
