@@ -40,7 +40,7 @@ def make_notes(
     n_pairs = config.protocol.test_pairs_per_class or "all that the data set lists of"
     notes.append(
         "n: runs with different seeds; ±: their standard deviation (ddof=1); pairs: those that one run is tested on "
-        f"({n_pairs} a class)."
+        f"({n_pairs} per class)."
     )
     if marked:
         notes.append(
