@@ -135,7 +135,12 @@ def _chances(
 def _each_run(lines: Sequence[Line], columns: Sequence[str]) -> pd.DataFrame:
     """One row per run: ``method, setting, seed, <columns>``."""
     scores = [
-        (line.name, line.setting, run.config.seed, *values)
+        {
+            "method": line.name,
+            "setting": line.setting,
+            "seed": run.config.seed,
+            **dict(zip(line.cells, values, strict=True)),
+        }
         for line in lines
         if line.runs
         for run, values in zip(line.runs, line.scores, strict=True)

@@ -98,7 +98,7 @@ def test_the_map_is_most_alike_where_the_keypoint_is(steps: PairSteps, pair: Key
     row, column = np.unravel_index(values.argmax(), values.shape)
     place = (np.array([column, row]) + 0.5) * 256 / values.shape[0]
     assert np.abs(place - pair.source.xy[pair.kept1[node]]).max() <= 1.5 * 256 / values.shape[0]
-    with pytest.raises(ValueError, match="keypoint 9 is none of the 9"):
+    with pytest.raises(ValueError, match="keypoint 9 is not one of the 9 of the source"):
         plotting.plot_extraction(steps, 9)
 
 
