@@ -18,6 +18,7 @@ from bbgm.base.paths import project_root
 
 VARIABLE = "BBGM_PLUGINS"
 _loaded: set[str] = set()
+_failed: dict[str, str] = {}
 
 
 def plugin_names() -> list[str]:
@@ -58,10 +59,15 @@ def check_names(names: object) -> list[str]:
 
 
 def choose_plugins(names: list[str]) -> None:
-    """Load these from now on, here and in every process that this one starts; files relative to the working folder."""
-    os.environ[VARIABLE] = os.pathsep.join(
-        str(Path(name).resolve()) if name.endswith(".py") else name for name in names
-    )
+    """Load these from now on, here and in every process that this one starts; files relative to the working folder.
+
+    Raises:
+        ValueError: a path holds the character that separates paths in variables.
+    """
+    chosen = [str(Path(name).expanduser().resolve()) if name.endswith(".py") else name for name in names]
+    if wrong := next((name for name in chosen if os.pathsep in name), None):
+        raise ValueError(f"plugin {wrong!r} has a {os.pathsep!r} in its path: move the file to a folder without one")
+    os.environ[VARIABLE] = os.pathsep.join(chosen)
 
 
 def load_plugins() -> None:
@@ -71,16 +77,18 @@ def load_plugins() -> None:
         ValueError: one of them does not exist or fails.
     """
     for name in plugin_names():
+        if name in _failed:  # it may have registered some of its parts: a second attempt would complain of those
+            raise ValueError(_failed[name])
         if name not in _loaded:
             _loaded.add(name)  # before the import, because a plugin uses the registries too
             try:
                 _load(name)
-            except Exception as error:
-                _loaded.discard(name)
-                raise ValueError(
+            except (Exception, SystemExit) as error:
+                _failed[name] = (
                     f"plugin {name!r} cannot be loaded ({type(error).__name__}: {error}): correct it, or remove it "
                     f"from 'plugins' in config/config.yaml, {VARIABLE} or --plugin"
-                ) from error
+                )
+                raise ValueError(_failed[name]) from error
 
 
 def _load(name: str) -> None:

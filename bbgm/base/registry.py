@@ -1,5 +1,6 @@
 """Parts of one kind by name, such as backbones: what a configuration can choose from."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import Any, Generic, TypeVar, cast
@@ -9,6 +10,7 @@ from pydantic import AfterValidator
 from bbgm.base.plugins import load_plugins
 
 T = TypeVar("T")
+NAME = re.compile("[a-z0-9_]+")
 
 
 class Registry(Generic[T]):
@@ -17,20 +19,25 @@ class Registry(Generic[T]):
     Args:
         kind: what the parts are, for messages.
         key: the configuration key that names one.
+        base: the class whose subclasses the parts are, or "module:attribute"; None: they are functions.
         parts: by name the part itself, or "module:attribute", which is imported when the part is first asked for. So
             a configuration can be checked without importing torch.
     """
 
-    def __init__(self, kind: str, key: str, parts: Mapping[str, "T | str"] | None = None) -> None:
-        self.kind, self.key = kind, key
+    def __init__(self, kind: str, key: str, base: Any = None, parts: Mapping[str, "T | str"] | None = None) -> None:
+        self.kind, self.key, self._base = kind, key, base
         self._parts: dict[str, T | str] = dict(parts or {})
 
     def add(self, name: str, part: "T | str") -> None:
         """Register a part.
 
         Raises:
-            ValueError: the name is taken.
+            ValueError: the name is taken, or is not one of lower-case letters, digits and underscores.
         """
+        if not isinstance(name, str) or not NAME.fullmatch(name):
+            raise ValueError(
+                f"{self.kind} {name!r} cannot be registered: use lower-case letters, digits and underscores"
+            )
         if self._parts.get(name, part) != part:
             raise ValueError(
                 f"{self.kind} {name!r} is registered already, as {self._parts[name]!r}: choose another name"
@@ -52,10 +59,21 @@ class Registry(Generic[T]):
         """The part of this name.
 
         Raises:
-            ValueError: there is none; the message lists the names.
+            ValueError: there is none, and the message lists the names; or what was registered cannot be imported or is
+                of another kind.
         """
         self.check(name)
-        part = self._parts[name] = resolve(self._parts[name])
+        given = self._parts[name]
+        try:
+            part = resolve(given)
+            base = resolve(self._base)
+        except (ImportError, AttributeError, ValueError) as error:
+            raise ValueError(f"{self.kind} {name!r} is registered as {given!r}, which fails: {error}") from error
+        if base is None and not callable(part):
+            raise ValueError(f"{self.kind} {name!r} is registered as {given!r}: register a function")
+        if base is not None and not (isinstance(part, type) and issubclass(part, base)):
+            raise ValueError(f"{self.kind} {name!r} is registered as {given!r}: register a subclass of {base.__name__}")
+        self._parts[name] = part
         return part
 
     def check(self, name: Any) -> str:

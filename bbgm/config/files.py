@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 
 from bbgm.base.paths import project_root
+from bbgm.base.registry import NAME
 from bbgm.config.make import make_run
 from bbgm.config.models import FILTER_NAMES
 from bbgm.config.parts import DATASETS
@@ -17,9 +18,10 @@ SECTIONS = ("datasets", "filters", "budgets")
 
 
 def budget_names(config_folder: Path | None = None) -> tuple[str, ...]:
-    """The budgets: names of the files in ``config/budgets``, sorted."""
+    """The budgets: names of the files in ``config/budgets`` (lower-case letters, digits, underscores), sorted."""
     folder = config_folder or project_root() / "config"
-    return tuple(sorted(file.stem for file in (folder / "budgets").glob("*.yaml")))
+    stems = (file.stem for file in (folder / "budgets").glob("*.yaml"))
+    return tuple(sorted(stem for stem in stems if NAME.fullmatch(stem)))
 
 
 def check_budget(budget: str, config_folder: Path | None = None) -> None:

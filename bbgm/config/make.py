@@ -22,15 +22,18 @@ def make_run(content: Mapping[str, Any], origin: str = "configuration") -> RunCo
     Raises:
         ValueError: one line for each wrong key, with its path, its value and what is allowed.
     """
-    data = content.get("data") if isinstance(content.get("data"), Mapping | None) else {}
-    model, dataset = content.get("model", "bbgm"), (data or {}).get("dataset", "willow")
+    data = content.get("data", {})
+    model, dataset = (
+        content.get("model", "bbgm"),
+        data.get("dataset", "willow") if isinstance(data, Mapping) else "willow",
+    )
     wrong = [line for one, name in ((METHODS, model), (DATASETS, dataset)) if (line := _unknown(one, name))]
     if wrong:
         raise ValueError(f"{origin} is not valid:\n" + "\n".join(wrong))
     kind = run_class(model, dataset)
     own = _without_foreign(content, kind, METHODS)
-    if isinstance(own.get("data", {}), Mapping | None):
-        own["data"] = {**(own.get("data") or {}), "dataset": dataset}
+    if isinstance(data, Mapping):
+        own["data"] = {**data, "dataset": dataset}
         if foreign := _foreign_options(own["data"], dataset):
             raise ValueError(f"{origin} is not valid:\n  data: {foreign}")
         own["data"] = _without_foreign(own["data"], DATASETS[dataset], DATASETS)
@@ -82,11 +85,12 @@ def _names_in(kind: type[BaseModel], prefix: str = "") -> set[str]:
 
 def _unknown(registry: Registry[Any], name: Any) -> str:
     """An error line, if no part has this name."""
-    try:
-        registry.check(name)
-    except ValueError:
-        return f"  {registry.key}: not one of {list(registry.names())} (given: {name!r})"
-    return ""
+    if isinstance(name, str) and name in registry:
+        return ""
+    return (
+        f"  {registry.key}: not one of {list(registry.names())} (given: {name!r}); if a plugin registers it, "
+        "name the plugin in 'plugins' of config/config.yaml, or with --plugin"
+    )
 
 
 def _section(kind: type[BaseModel], key: str) -> type[BaseModel] | None:

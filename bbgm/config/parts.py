@@ -11,6 +11,7 @@ from bbgm.base.registry import Registry
 BACKBONES: Registry[Any] = Registry(
     "backbone",
     "network.backbone",
+    "bbgm.features.backbone:Backbone",
     {
         "vgg16_bn": "bbgm.features.vgg16:VGG16BatchNorm",
         "vgg16": "bbgm.features.vgg16:VGG16",
@@ -22,6 +23,7 @@ BACKBONES: Registry[Any] = Registry(
 AFFINITIES: Registry[Any] = Registry(
     "affinity",
     "network.affinity",
+    "bbgm.methods.bbgm.affinity:Affinity",
     {
         "global": "bbgm.methods.bbgm.affinity:GlobalAffinity",
         "fixed": "bbgm.methods.bbgm.affinity:FixedAffinity",
@@ -32,6 +34,7 @@ AFFINITIES: Registry[Any] = Registry(
 SPLINES: Registry[Any] = Registry(
     "spline convolution",
     "network.spline",
+    "bbgm.methods.spline:SplineConv",
     {
         "bbgm": "bbgm.methods.spline:SplineConv",
         "torch_geometric": "bbgm.methods.spline_geometric:GeometricSplineConv",
@@ -42,6 +45,7 @@ SPLINES: Registry[Any] = Registry(
 LAYERS: Registry[Any] = Registry(
     "layer",
     "solver.layer",
+    None,
     {
         "blackbox": "bbgm.methods.bbgm.layers:blackbox_loss",
         "sinkhorn": "bbgm.methods.bbgm.layers:sinkhorn_loss",
@@ -52,6 +56,7 @@ LAYERS: Registry[Any] = Registry(
 SOLVERS: Registry[Any] = Registry(
     "solver",
     "solver.method",
+    None,
     {
         "best": "bbgm.matching.solvers:best",
         "dual": "bbgm.matching.solvers:dual",
@@ -63,6 +68,7 @@ SOLVERS: Registry[Any] = Registry(
 JOINT_SOLVERS: Registry[Any] = Registry(
     "joint solver",
     "solver.multi",
+    None,
     {
         "best": "bbgm.matching.joint_solvers:best",
         "sync": "bbgm.matching.joint_solvers:sync",
@@ -73,6 +79,7 @@ JOINT_SOLVERS: Registry[Any] = Registry(
 DATASETS: Registry[Any] = Registry(
     "data set",
     "data.dataset",
+    "bbgm.config.models:DataConfig",
     {
         "willow": "bbgm.data.datasets.willow:WillowData",
         "voc": "bbgm.data.datasets.voc:VocData",
@@ -85,6 +92,7 @@ DATASETS: Registry[Any] = Registry(
 METHODS: Registry[Any] = Registry(
     "method",
     "model",
+    "bbgm.config.run:RunConfig",
     {
         "bbgm": "bbgm.methods.bbgm.settings:BBGMRun",
         "dgmc": "bbgm.methods.dgmc.settings:DGMCRun",

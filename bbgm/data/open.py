@@ -18,7 +18,9 @@ def open_dataset(data: DataConfig, protocol: ProtocolConfig) -> Dataset:
         ValueError: an unknown class, a broken file, or a class with too few images or pairs.
         bbgm.base.atomic.WriteError: the cache cannot be written to.
     """
-    dataset: Dataset = data.open(protocol)
+    dataset = data.open(protocol)
+    if not isinstance(dataset, Dataset):
+        raise ValueError(f"open() of data set {data.dataset!r} returned {dataset!r}: it must return a Dataset")
     check_pairs(dataset, protocol)
     check_sets(dataset, protocol)
     dataset.decode()

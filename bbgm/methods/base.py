@@ -139,7 +139,9 @@ def make_matcher(config: RunConfig) -> Matcher:
     """
     if config.matcher is None:
         raise ValueError(f"method {config.model!r} has no network: set 'matcher' in {type(config).__name__}")
-    matcher: Matcher = resolve(config.matcher)(config)
+    matcher = resolve(config.matcher)(config)
+    if not isinstance(matcher, Matcher):
+        raise ValueError(f"the network of method {config.model!r} is {matcher!r}: 'matcher' must make a Matcher")
     return matcher
 
 

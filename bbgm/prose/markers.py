@@ -26,6 +26,7 @@ from bbgm.prose.measured import read_measured
 from bbgm.tables import SPECS
 
 MARKER = re.compile(r"(<!-- (measured|published): (.*?) -->)(.*?)(<!-- end -->)", re.DOTALL)
+START = re.compile(r"<!-- (measured|published): .*? -->")
 FACTS = ("value", "n", "pairs", "date", "hardware", "commit")
 OPTIONS = ("show", "published")
 
@@ -34,7 +35,7 @@ def fill(text: str) -> str:
     """Markdown with every marker filled in.
 
     Raises:
-        ValueError: a marker asks for what is not there; names it.
+        ValueError: a marker asks for what is not there, or has no end; names it.
     """
 
     def filled(match: re.Match[str]) -> str:
@@ -47,6 +48,11 @@ def fill(text: str) -> str:
             raise ValueError(f"{start}: {error}") from error
         return start + inner + end
 
+    for match in MARKER.finditer(text):
+        if "<!--" in match[4]:
+            raise ValueError(f"{match[1]} has no <!-- end --> of its own before the next marker: add it")
+    if START.search(rest := MARKER.sub("", text)):
+        raise ValueError(f"{START.search(rest)[0]} has no <!-- end -->: add it")  # type: ignore[index]
     return MARKER.sub(filled, text)
 
 

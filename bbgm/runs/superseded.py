@@ -1,39 +1,43 @@
-"""Runs of another configuration: moved aside, never deleted, and restored when they are needed again.
+"""Runs of another configuration: moved aside, never deleted, and brought back when they are wanted again.
 
 ``<run>/superseded/<hash>/`` holds the files of a run whose folder another configuration took over. The hash is that of
-its ``config.yaml`` (`bbgm.config.hash_of`).
+its ``config.yaml`` (`bbgm.config.hash_of`). A move is noted in ``superseded/.move.json`` before its first file, so that
+one that was interrupted is completed at the next start.
 """
 
+import json
 import logging
+from contextlib import suppress
 from pathlib import Path
 
-from bbgm.base.atomic import remove_leftovers, write_error
+from bbgm.base.atomic import remove_leftovers, write_error, write_json
 from bbgm.config import RunConfig, hash_of, read_yaml
-from bbgm.runs.results import FILES, OPTIMISER, load_config, read_record
+from bbgm.runs.results import FILES, OPTIMISER, finished, load_config, read_record
 
 FOLDER = "superseded"
 CHECKPOINT = "checkpoint"
-# config.yaml is moved last: while it is there, an interrupted move is resumed.
-_MOVED = (*(name for name in (*FILES, OPTIMISER, CHECKPOINT) if name != "config.yaml"), "config.yaml")
+_MOVED = (*FILES, OPTIMISER, CHECKPOINT)
+_NOTE = ".move.json"
 log = logging.getLogger(__name__)
 
 
 def make_room(folder: Path, config: RunConfig) -> None:
-    """Prepare the folder of a run for a configuration: files of another one are moved aside.
+    """Prepare the folder of a run for a configuration: what it holds of another one is moved aside.
 
-    Temporary files of writers that were killed are deleted. A finished run of this configuration that was moved aside
-    earlier is restored.
+    So is a record that ends in ``metrics.json`` but was damaged or edited. Temporary files of writers that were killed
+    are deleted. An earlier run of this configuration that was moved aside is brought back, finished or not.
 
     Raises:
         WriteError: the folder cannot be written to.
     """
     remove_leftovers(folder)
     remove_leftovers(folder / CHECKPOINT)
-    if _holds(folder, config):
-        return
     try:
-        _set_aside(folder)
-        _bring_back(folder, config)
+        _complete_move(folder)
+        damaged = (folder / "metrics.json").exists() and finished(config, folder) is None
+        if damaged or not _holds(folder, config):
+            _set_aside(folder, "a run of another configuration" if not _holds(folder, config) else "a damaged run")
+            _bring_back(folder, config)
     except OSError as error:
         raise write_error(error, folder / FOLDER) from error
 
@@ -46,37 +50,55 @@ def _holds(folder: Path, config: RunConfig) -> bool:
         return False
 
 
-def _set_aside(folder: Path) -> None:
-    present = [name for name in _MOVED if (folder / name).exists()]
-    if not present:
+def _set_aside(folder: Path, what: str) -> None:
+    if not any((folder / name).exists() for name in _MOVED):
         return
     try:
         name = hash_of(read_yaml(folder / "config.yaml"))
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, KeyError, AttributeError):
         name = "unreadable"
     target = _free(folder / FOLDER / name)
-    target.mkdir(parents=True, exist_ok=True)
-    for file in present:
-        (folder / file).rename(target / file)
-    log.warning("%s holds a run of another configuration: moved to %s", folder, target)
+    _move(folder, folder, target)
+    log.warning("%s holds %s: moved to %s", folder, what, target)
 
 
 def _free(wanted: Path) -> Path:
-    """The folder itself if it is free or left half filled by an interrupted move; else a numbered one."""
+    """The folder itself, or a numbered one, that does not exist yet."""
     number, target = 1, wanted
-    while (target / "config.yaml").exists():
+    while target.exists():
         number += 1
         target = wanted.with_name(f"{wanted.name}-{number}")
     return target
 
 
 def _bring_back(folder: Path, config: RunConfig) -> None:
-    for earlier in sorted((folder / FOLDER).glob("*")):
-        record = read_record(earlier)
-        if record is not None and record.config.hash() == config.hash():
-            for name in _MOVED:
-                if (earlier / name).exists():
-                    (earlier / name).rename(folder / name)
-            earlier.rmdir()
-            log.info("%s: the run of this configuration is brought back from %s", folder, earlier)
-            return
+    earlier = [one for one in sorted((folder / FOLDER).glob("*")) if _holds(one, config)]
+    whole = [one for one in earlier if (record := read_record(one)) and record.config.hash() == config.hash()]
+    unfinished = [one for one in earlier if not (one / "metrics.json").exists()]
+    if wanted := [*whole, *unfinished][:1]:
+        _move(folder, wanted[0], folder)
+        log.info("%s: the run of this configuration is brought back from %s", folder, wanted[0])
+
+
+def _move(folder: Path, source: Path, target: Path) -> None:
+    note = {"source": str(source.relative_to(folder)), "target": str(target.relative_to(folder))}
+    write_json(folder / FOLDER / _NOTE, note)
+    _complete_move(folder)
+
+
+def _complete_move(folder: Path) -> None:
+    """Carry out the noted move, or the rest of it."""
+    path = folder / FOLDER / _NOTE
+    try:
+        note = json.loads(path.read_text(encoding="utf-8"))
+        source, target = folder / note["source"], folder / note["target"]
+    except (OSError, ValueError, TypeError, KeyError):  # no move was begun
+        return
+    target.mkdir(parents=True, exist_ok=True)
+    for name in _MOVED:
+        if (source / name).exists():
+            (source / name).rename(target / name)
+    path.unlink()
+    if source != folder:
+        with suppress(OSError):  # it holds something of the user's own
+            source.rmdir()

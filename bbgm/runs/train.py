@@ -55,13 +55,17 @@ def run(config: RunConfig, folder: Path | None = None, progress: bool = True) ->
         return done
     parent = _parent(config, progress)
     with folder_lock(folder):
-        make_room(folder, config)
-        done = finished(config, folder)  # by the process that held the lock, or brought back
-        if done is None:
-            with reproducible(config.threads):
-                _make(config, parent, folder, progress)
-            done = load(folder)
-        return done
+        done = finished(config, folder)  # by the process that held the lock
+        if done is not None:
+            return done
+        with reproducible(config.threads):
+            # What may fail comes before anything is moved.
+            dataset = open_dataset(config.data, config.protocol)
+            matcher = make_matcher(config).to(machine.device())
+            make_room(folder, config)
+            if finished(config, folder) is None:  # else it was brought back
+                _make(config, parent, dataset, matcher, folder, progress)
+        return load(folder)
 
 
 def _parent(config: RunConfig, show_progress: bool) -> RunRecord | None:
@@ -74,10 +78,14 @@ def _parent(config: RunConfig, show_progress: bool) -> RunRecord | None:
     return run(parent, progress=show_progress)
 
 
-def _make(config: RunConfig, parent: RunRecord | None, folder: Path, show_progress: bool) -> None:
-    device = machine.device()
-    dataset = open_dataset(config.data, config.protocol)
-    matcher = make_matcher(config).to(device)
+def _make(
+    config: RunConfig,
+    parent: RunRecord | None,
+    dataset: Dataset,
+    matcher: Matcher,
+    folder: Path,
+    show_progress: bool,
+) -> None:
     record = folder / "config.yaml"
     if not record.is_file():  # else a killed run of the same effective settings resumes under its own record
         write_text(record, config.to_yaml())
@@ -100,7 +108,7 @@ def _make(config: RunConfig, parent: RunRecord | None, folder: Path, show_progre
         sets = evaluate_sets(matcher, dataset, config.protocol, show_progress)
     write_test_pairs(folder / "test_pairs.json", evaluation.predictions)
     write_predictions(folder / "predictions.npz", evaluation.predictions, sets.predictions if sets else ())
-    summary = _summary(config, parent, dataset, history, evaluation, sets, device)
+    summary = _summary(config, parent, dataset, history, evaluation, sets, machine.device())
     write_json(folder / "metrics.json", {**summary, "config_hash": config_hash})
     checkpoints.clear()
 

@@ -176,12 +176,21 @@ def test_a_plugin_on_the_command_line_or_none(project_of_ones_own: Path) -> None
         (["nowhere.py"], "plugin 'nowhere.py' cannot be loaded (FileNotFoundError: no file"),
         (["no_such_module"], "plugin 'no_such_module' cannot be loaded (ModuleNotFoundError"),
         (["broken.py"], "plugin 'broken.py' cannot be loaded (ValueError: backbone 'small' is registered already"),
+        (["leaves.py"], "plugin 'leaves.py' cannot be loaded (SystemExit: 0)"),
+        (["kinds.py"], "backbone 'odd' is registered as 3: register a subclass of Backbone"),
+        (["names.py"], "data set '../x' cannot be registered: use lower-case letters"),
         ("my_parts.py", "config.yaml: plugins is 'my_parts.py', expected a list of modules or files"),
     ],
 )
 def test_faults_of_plugins_are_named(project_of_ones_own: Path, plugins: object, message: str) -> None:
     (project_of_ones_own / "broken.py").write_text("from bbgm.config import BACKBONES\nBACKBONES.add('small', int)\n")
+    (project_of_ones_own / "leaves.py").write_text("raise SystemExit(0)\n")
+    (project_of_ones_own / "kinds.py").write_text("from bbgm.config import BACKBONES\nBACKBONES.add('odd', 3)\n")
+    (project_of_ones_own / "names.py").write_text("from bbgm.config import DATASETS\nDATASETS.add('../x', 3)\n")
+    (project_of_ones_own / "config/experiments/odd.yaml").write_text(
+        "title: Odd\nnetwork: {backbone: odd, weights: random}\n"
+    )
     name_plugins(project_of_ones_own, plugins)
-    failed = bbgm("train", "--method", "bbgm", "--budget", "smoke")
+    failed = bbgm("train", "--method", "odd" if plugins == ["kinds.py"] else "bbgm", "--budget", "smoke")
     assert failed.returncode == 2
     assert message in failed.stderr

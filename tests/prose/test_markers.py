@@ -92,3 +92,16 @@ def test_what_all_rows_share_stands_below_the_table() -> None:
 def test_filling_again_changes_nothing() -> None:
     text = fill("x\n\n<!-- measured: willow/Willow published=yes -->\n<!-- end -->\n\ny")
     assert fill(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<!-- published: PascalVOCunfiltered method=BB-GM column=mean show=value -->61.4 and the rest of the page",
+        "<!-- published: PascalVOCunfiltered method=BB-GM column=mean -->1 <!-- measured: demo/Willow -->2<!-- end -->",
+    ],
+)
+def test_a_marker_without_an_end_is_an_error(text: str) -> None:
+    """Filling it in would take the text up to the end of another marker away."""
+    with pytest.raises(ValueError, match=r"<!-- published: PascalVOCunfiltered .*has no <!-- end -->"):
+        fill(text)

@@ -9,7 +9,7 @@ import yaml
 
 from bbgm.config import RunConfig, hash_of, load_run
 from bbgm.runs import fit as fit_module
-from bbgm.runs.results import FILES
+from bbgm.runs.results import FILES, finished
 from bbgm.runs.superseded import make_room
 from bbgm.runs.train import run
 
@@ -42,25 +42,81 @@ def test_moved_aside_and_brought_back(tmp_path: Path, caplog: pytest.LogCaptureF
 
 
 def test_what_cannot_be_read_is_kept_too(tmp_path: Path) -> None:
-    (tmp_path / "config.yaml").write_text("a: [")
-    (tmp_path / "model.safetensors").write_bytes(b"old")
-    make_room(tmp_path, small())
-    assert contents(tmp_path / "superseded" / "unreadable").keys() == {"config.yaml", "model.safetensors"}
-    (tmp_path / "config.yaml").write_text("b: [")
-    make_room(tmp_path, small())
-    assert contents(tmp_path / "superseded" / "unreadable-2") == {"config.yaml": b"b: ["}
+    """Also a record without a configuration, and one whose parent is none; nothing is overwritten."""
+    for number, files in enumerate(
+        ({"config.yaml": b"a: ["}, {"history.csv": b"1"}, {"history.csv": b"2"}, {"config.yaml": b"parent: {run: 3}"}),
+        1,
+    ):
+        for name, content in files.items():
+            (tmp_path / name).write_bytes(content)
+        make_room(tmp_path, small())
+        name = "unreadable" if number == 1 else f"unreadable-{number}"
+        assert contents(tmp_path / "superseded" / name) == files
+        assert contents(tmp_path) == {}
 
 
-def test_a_move_that_was_interrupted_is_taken_up_again(tmp_path: Path) -> None:
-    other = small(solver={"lambda": 20})
-    (tmp_path / "config.yaml").write_text(other.to_yaml())
-    (tmp_path / "history.csv").touch()
-    half = tmp_path / "superseded" / other.hash()
-    half.mkdir(parents=True)
-    (half / "model.safetensors").write_bytes(b"moved before")
-    make_room(tmp_path, small())
-    assert contents(half).keys() == {"config.yaml", "history.csv", "model.safetensors"}
-    assert [path.name for path in tmp_path.iterdir()] == ["superseded"]
+@pytest.mark.parametrize("kill_at", range(1, len(FILES) + 1))
+@pytest.mark.parametrize("wanted", ["same", "other"])
+def test_a_move_that_was_killed_is_completed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kill_at: int, wanted: str
+) -> None:
+    """Killed while it was moved aside, or while it was brought back: no file is lost, and each run is found again."""
+    first, second = small(), small(solver={"lambda": 20})
+    for folder, config in ((tmp_path, first), (tmp_path / "superseded" / second.hash(), second)):
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in FILES:
+            (folder / name).write_text(f"{name} of {config.hash()}")
+        (folder / "config.yaml").write_text(config.to_yaml())
+        metrics = {"config_hash": config.hash(), "n_pairs": 0, "per_class": {}, "mean": {"accuracy": 1, "f1": 1}}
+        (folder / "metrics.json").write_text(json.dumps(metrics))
+    rename, moved = Path.rename, []
+
+    def killed(self: Path, target: Path) -> Path:
+        moved.append(self)
+        if len(moved) == kill_at + (len(FILES) if wanted == "other" else 0):
+            raise KeyboardInterrupt
+        return rename(self, target)
+
+    with monkeypatch.context() as context:
+        context.setattr(Path, "rename", killed)
+        with pytest.raises(KeyboardInterrupt):
+            make_room(tmp_path, second)
+    for config in (first, second, first) if wanted == "same" else (second, first):
+        make_room(tmp_path, config)
+        assert finished(config, tmp_path) is not None
+        other = second if config is first else first
+        assert finished(other, tmp_path / "superseded" / other.hash()) is not None
+        assert (tmp_path / "history.csv").read_text() == f"history.csv of {config.hash()}"
+    assert sorted(path.name for path in (tmp_path / "superseded").iterdir()) == [second.hash()]
+
+
+def test_an_edited_record_is_moved_aside_before_the_run_is_repeated(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    config = small()
+    run(config, tmp_path)
+    (tmp_path / "metrics.json").write_text("{}")
+    edited = contents(tmp_path)
+    run(config, tmp_path)
+    assert f"{tmp_path} holds a damaged run: moved to {tmp_path / 'superseded'}" in caplog.text
+    assert contents(tmp_path / "superseded" / config.hash()) == edited
+
+
+def test_a_run_that_cannot_start_moves_nothing(tmp_path: Path) -> None:
+    run(small(), tmp_path)
+    before = contents(tmp_path)
+    with pytest.raises(ValueError, match="class 'Nosuch' is not one of"):
+        run(small(data={"classes": ["Nosuch"]}), tmp_path)
+    assert contents(tmp_path) == before
+
+
+def test_a_note_of_the_users_stays_where_it_is(tmp_path: Path) -> None:
+    first, second = small(), small(solver={"lambda": 20})
+    run(first, tmp_path)
+    run(second, tmp_path)
+    (tmp_path / "superseded" / first.hash() / "note.txt").write_text("mine")
+    run(first, tmp_path)
+    assert contents(tmp_path / "superseded" / first.hash()) == {"note.txt": b"mine"}
 
 
 def test_a_killed_run_goes_on_although_settings_have_come(
