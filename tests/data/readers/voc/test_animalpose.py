@@ -16,16 +16,19 @@ real = pytest.mark.skipif(not (data_root() / ANIMALPOSE).is_dir(), reason="needs
 def test_the_parts_are_those_of_the_published_split():
     dataset = make_data("voc", source="animalpose").open(ProtocolConfig())
     sizes = {cls: tuple(len(dataset.pairs(cls, part).images) for part in ("train", "test")) for cls in ANIMALS}
-    assert dataset.name == "voc" and tuple(dataset.classes) == ANIMALS
+    assert dataset.name == "voc"
+    assert tuple(dataset.classes) == ANIMALS
     for cls, counted in {"cat": (1009, 248), "cow": (501, 110), "dog": (1231, 321), "horse": (582, 159)}.items():
         # Objects without a keypoint inside of their box are left out.
-        assert 0 <= counted[0] - sizes[cls][0] <= 2 and 0 <= counted[1] - sizes[cls][1] <= 2
+        assert 0 <= counted[0] - sizes[cls][0] <= 2
+        assert 0 <= counted[1] - sizes[cls][1] <= 2
     photographs = {
         part: {one.path for cls in ANIMALS for one in dataset.pairs(cls, part).images} for part in ("train", "test")
     }
     assert not photographs["train"] & photographs["test"]
     xy = np.concatenate([one.xy for cls in ANIMALS for one in dataset.pairs(cls, "test").images])
-    assert xy.min() >= 0 and xy.max() <= FRAME
+    assert xy.min() >= 0
+    assert xy.max() <= FRAME
 
 
 @real
