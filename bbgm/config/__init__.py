@@ -20,7 +20,17 @@ from bbgm.config.models import (
     OptimiserConfig,
     ProtocolConfig,
 )
-from bbgm.config.parts import AFFINITIES, BACKBONES, DATASETS, JOINT_SOLVERS, LAYERS, METHODS, SOLVERS, SPLINES
+from bbgm.config.parts import (
+    AFFINITIES,
+    BACKBONES,
+    DATASETS,
+    JOINT_SOLVERS,
+    LAYERS,
+    METHODS,
+    SOFT_LOSSES,
+    SOLVERS,
+    SPLINES,
+)
 from bbgm.config.run import ParentConfig, RunConfig, flatten, hash_of
 from bbgm.config.runs import list_runs
 
@@ -32,6 +42,7 @@ __all__ = [
     "JOINT_SOLVERS",
     "LAYERS",
     "METHODS",
+    "SOFT_LOSSES",
     "SOLVERS",
     "SPLINES",
     "BackboneConfig",

@@ -126,7 +126,9 @@ class BackboneConfig(Model):
 
 
 class OptimiserConfig(Model):
-    """Adam with a step schedule (paper Sec. 4, 'Hyperparameters')."""
+    """Adam, or what other methods' papers use, with a step schedule (paper Sec. 4, 'Hyperparameters')."""
+
+    kind: Literal["adam", "sgd"] = Field("adam", description="sgd: with Nesterov's momentum of 0.9")
 
     epochs: Count = 2
     iterations_per_epoch: Positive = 100
