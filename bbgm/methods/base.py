@@ -53,7 +53,7 @@ class Matcher(nn.Module):
         raise NotImplementedError
 
     def parameter_groups(self, lr: float, backbone_factor: float) -> list[dict[str, Any]]:
-        """What is trained, as groups of an optimiser of torch, each with a name, its parameters and its learning rate."""
+        """What is trained, as groups of an optimiser: each with a name, its parameters and its learning rate."""
         raise NotImplementedError
 
     @property
