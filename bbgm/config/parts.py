@@ -110,6 +110,7 @@ METHODS: Registry[Any] = Registry(
         "dgmc": "bbgm.methods.dgmc.settings:DGMCRun",
         "pca": "bbgm.methods.pca.settings:PCARun",
         "cie": "bbgm.methods.cie.settings:CIERun",
+        "glmnet": "bbgm.methods.glmnet.settings:GLMNetRun",
     },
 )
 """Subclasses of `bbgm.config.RunConfig`."""

@@ -87,11 +87,12 @@ class PCA(EmbeddingMatcher):
             soft = self.soft_matches(batch, self.early(x1, x2))
         else:
             soft = x1.new_zeros(len(x1), x1.shape[1], x2.shape[1])
-        for repetition in range(self.options.repetitions if self.early is None else 1):
-            if repetition:
-                soft = self.soft_matches(batch, scores)
+        repetitions = 1 if self.early is not None else self.options.repetitions
+        for repetition in range(1, repetitions + 1):
             g1, g2 = CrossGraph.combine(own1, other2, soft), CrossGraph.combine(own2, other1, soft.transpose(1, 2))
             scores = self._last(batch, g1, g2)
+            if repetition < repetitions:
+                soft = self.soft_matches(batch, scores)
         return scores
 
     def _last(self, batch: PairBatch, g1: Tensor, g2: Tensor) -> Tensor:

@@ -37,7 +37,8 @@ class Bilinear(nn.Module):
 class CrossGraph(nn.Module):
     """Cross-graph layer: x1' = W [x1 ; S x2] + b, computed as (W_own x1 + b) + S (W_other x2).
 
-    Both products depend on one graph alone, so they belong into `SoftMatcher.embed`; `combine` is left for pairs.
+    Both products depend on one graph alone: where both directions have the same layer, `parts` belongs into
+    `SoftMatcher.embed`, and only `combine` is left for each pair.
 
     Args:
         width: D, of inputs and outputs.
@@ -53,6 +54,11 @@ class CrossGraph(nn.Module):
         """W_own x + b and W_other x, of nodes (N, D)."""
         own, other = self.weight.chunk(2, dim=1)
         return F.linear(x, own, self.bias), F.linear(x, other)
+
+    def forward(self, x1: Tensor, x2: Tensor, soft: Tensor) -> Tensor:
+        """x1' (P, n1, D) from x1, x2 (P, n2, D) and S (P, n1, n2)."""
+        own, other = self.weight.chunk(2, dim=1)
+        return self.combine(F.linear(x1, own, self.bias), F.linear(x2, other), soft)
 
     @staticmethod
     def combine(own: Tensor, other: Tensor, soft: Tensor) -> Tensor:
