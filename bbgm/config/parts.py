@@ -108,6 +108,8 @@ METHODS: Registry[Any] = Registry(
     {
         "bbgm": "bbgm.methods.bbgm.settings:BBGMRun",
         "dgmc": "bbgm.methods.dgmc.settings:DGMCRun",
+        "gmn": "bbgm.methods.gmn.settings:GMNRun",
+        "ngm": "bbgm.methods.ngm.settings:NGMRun",
         "pca": "bbgm.methods.pca.settings:PCARun",
         "cie": "bbgm.methods.cie.settings:CIERun",
         "glmnet": "bbgm.methods.glmnet.settings:GLMNetRun",

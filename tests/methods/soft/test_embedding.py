@@ -185,7 +185,7 @@ def test_all_filters_are_possible(experiment):
     ("change", "message"),
     [
         ({"soft": {"graph2": "full"}}, "graph1 is 'delaunay' and soft.graph2 'full'.*make them equal"),
-        ({"soft": {"rounding": "solver"}}, "needs quadratic costs.*set lap"),
+        ({"soft": {"rounding": "solver"}}, "needs costs.*set rounding: lap"),
         ({"filter": "unfiltered"}, "test_sets_per_class: 0"),
         (
             {"soft": {"loss": "offset"}, "filter": "unfiltered", "protocol": {"test_sets_per_class": 0}},
