@@ -143,7 +143,7 @@ SPECS: dict[str, TableSpec] = {
             title="Keypoint matching accuracy (%) on Pascal VOC, keypoints that both images have",
             dataset="voc",
             filters=("intersection",),
-            methods=("dgmc", "bbgm", "bbgm_untrained"),
+            methods=("pca_gm", "ipca_gm", "glmnet", "cie", "dgmc", "bbgm", "bbgm_untrained"),
             columns=VOC,
         ),
         TableSpec(
@@ -164,10 +164,12 @@ SPECS: dict[str, TableSpec] = {
             dataset="willow",
             filters=("intersection",),
             methods=(
+                *("pca_gm", "ipca_gm", "glmnet", "cie"),
                 *("dgmc_pt", "dgmc", "dgmc_pt_wt", "bbgm_pt", "bbgm", "bbgm_pt_wt", "bbgm_untrained", "bbgm_finetuned"),
                 *("fixed_affinity", "frozen_vgg", "unary_costs", "sinkhorn"),
             ),
             columns=WILLOW,
+            titles={"CIE1-H": "CIE"},
             rows=(Row(setting="{setting}"),),
             notes=(
                 "Pt: trained on Pascal VOC, Wt: trained on Willow; only rows of one setting are compared, as the paper "
