@@ -108,6 +108,9 @@ METHODS: Registry[Any] = Registry(
     {
         "bbgm": "bbgm.methods.bbgm.settings:BBGMRun",
         "dgmc": "bbgm.methods.dgmc.settings:DGMCRun",
+        "pca": "bbgm.methods.pca.settings:PCARun",
+        "cie": "bbgm.methods.cie.settings:CIERun",
+        "glmnet": "bbgm.methods.glmnet.settings:GLMNetRun",
     },
 )
 """Subclasses of `bbgm.config.RunConfig`."""
