@@ -111,6 +111,8 @@ METHODS: Registry[Any] = Registry(
         "pca": "bbgm.methods.pca.settings:PCARun",
         "cie": "bbgm.methods.cie.settings:CIERun",
         "glmnet": "bbgm.methods.glmnet.settings:GLMNetRun",
+        "gmn": "bbgm.methods.gmn.settings:GMNRun",
+        "ngm": "bbgm.methods.ngm.settings:NGMRun",
     },
 )
 """Subclasses of `bbgm.config.RunConfig`."""
