@@ -96,6 +96,7 @@ METHODS: Registry[Any] = Registry(
     {
         "bbgm": "bbgm.methods.bbgm.settings:BBGMRun",
         "dgmc": "bbgm.methods.dgmc.settings:DGMCRun",
+        "harg": "bbgm.methods.harg.settings:HargRun",
     },
 )
 """Subclasses of `bbgm.config.RunConfig`."""
