@@ -108,7 +108,7 @@ class HargSSVM(VisualMatcher):
             self._fit_components([image for images in dataset.train.values() for image in images])
         for cls, images in dataset.train.items():
             low, high = length_range(np.concatenate([log_lengths(image.xy) for image in images]))
-            self.ranges[self.places[cls].number] = torch.tensor([low, high])
+            self.ranges[self.places[cls].number] = torch.tensor([low, high], dtype=torch.float64)
             if self.settings.start == "prototype":
                 self._average(cls, images)
 
