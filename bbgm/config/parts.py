@@ -53,6 +53,18 @@ LAYERS: Registry[Any] = Registry(
 )
 """What training differentiates, which defines the gradient: functions as described in `bbgm.methods.bbgm.layers`."""
 
+SOFT_LOSSES: Registry[Any] = Registry(
+    "loss of soft assignments",
+    "soft.loss",
+    None,
+    {
+        "permutation": "bbgm.methods.soft.losses:permutation",
+        "hungarian_attention": "bbgm.methods.soft.losses:hungarian_attention",
+        "offset": "bbgm.methods.soft.losses:offset",
+    },
+)
+"""Losses of the methods that learn a soft assignment: functions as described in `bbgm.methods.soft.losses`."""
+
 SOLVERS: Registry[Any] = Registry(
     "solver",
     "solver.method",

@@ -4,11 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from bbgm.config import DATASETS, RunConfig
+from bbgm.config import DATASETS, RunConfig, is_variant
 from bbgm.runs.counts import Which
-
-PARENTS = ("bbgm_pretrain", "dgmc_pretrain")
-"""Experiments that other runs start from; no table shows them."""
 
 
 @dataclass(frozen=True)
@@ -86,9 +83,11 @@ class TableSpec:
         """Whether it shows the runs of a method on its data set and filters.
 
         A method that no table of the data set names is a user's own: it joins all of them whose rows may be compared.
+        No table shows a variant that other runs start from.
         """
-        named = {*PARENTS, *(name for spec in SPECS.values() if spec.dataset == self.dataset for name in spec.methods)}
-        return method in self.methods or (self.extras and method not in named)
+        named = {name for spec in SPECS.values() if spec.dataset == self.dataset for name in spec.methods}
+        own = self.extras and method not in named and not is_variant(method, "pretrain")
+        return method in self.methods or own
 
 
 def _columns(dataset: str) -> dict[str, str]:

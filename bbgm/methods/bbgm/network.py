@@ -23,7 +23,7 @@ from bbgm.graphs.delaunay import Graph, pseudo_coordinates
 from bbgm.matching.instance import Instance
 from bbgm.matching.joint_solvers import TimedJointSolver, make_joint_solver
 from bbgm.matching.solvers import TimedSolver, make_solver
-from bbgm.methods.base import PAIRS, VisualMatcher, seeded
+from bbgm.methods.base import PAIRS, Evidence, VisualMatcher, seeded
 from bbgm.methods.batching import Side, incidence_matrices
 from bbgm.methods.bbgm.affinity import Affinity, global_features
 from bbgm.methods.bbgm.settings import BBGMRun
@@ -139,6 +139,10 @@ class BBGM(VisualMatcher):
     def instances(self, pairs: Sequence[KeypointPair]) -> list[Instance]:
         """See `Matcher.instances`. Put the network into evaluation mode before."""
         return [instance for part in self._instances(pairs) for instance in part]
+
+    def evidence(self, pairs: Sequence[KeypointPair]) -> list[Evidence]:
+        """See `Matcher.evidence`: the similarities of keypoints; those of edges are not shown."""
+        return [Evidence(-instance.unary) for instance in self.instances(pairs)]
 
     def set_solvers(self) -> tuple[TimedSolver, TimedJointSolver]:
         """See `Matcher.set_solvers`."""

@@ -27,7 +27,7 @@ class NetworkConfig(BackboneConfig):
 
 
 class SinkhornConfig(Model):
-    """The relaxation of `bbgm.methods.bbgm.sinkhorn`; the paper gives only epsilon."""
+    """The relaxation of `bbgm.methods.soft.sinkhorn`; the paper gives only epsilon."""
 
     iterations: Positive = 20
     temperature: float = Field(0.05, gt=0, description="in units of the costs")

@@ -37,7 +37,7 @@ from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.graphs.delaunay import Graph, largest_offset, pseudo_coordinates
 from bbgm.matching.instance import Instance
 from bbgm.matching.solvers import make_solver
-from bbgm.methods.base import PAIRS, VisualMatcher, seeded
+from bbgm.methods.base import PAIRS, Evidence, VisualMatcher, seeded
 from bbgm.methods.batching import Side
 from bbgm.methods.dgmc.settings import DGMCConfig, DGMCRun
 from bbgm.methods.spline import RootInit, SplineConv, SplinePlan
@@ -155,6 +155,17 @@ class DGMC(VisualMatcher):
                 found += self.solver([Instance.linear(-part) for part in parts])
             else:
                 found += [part.argmax(axis=1).astype(np.int32) for part in parts]
+        return found
+
+    @torch.no_grad()
+    def evidence(self, pairs: Sequence[KeypointPair]) -> list[Evidence]:
+        """See `Matcher.evidence`: log S_0, and S_L."""
+        found: list[Evidence] = []
+        for batch in self._batches(pairs, PAIRS):
+            initial, final = (part.cpu().double().numpy() for part in self.correspondences(batch))
+            for log_0, log_s, pair in zip(initial, final, pairs[len(found) :], strict=False):
+                n1, n2 = len(pair.kept1), len(pair.kept2)
+                found.append(Evidence(log_0[:n1, :n2], np.exp(log_s[:n1, :n2])))
         return found
 
     def correspondences(self, batch: Batch) -> tuple[Tensor, Tensor]:
