@@ -108,11 +108,12 @@ METHODS: Registry[Any] = Registry(
     {
         "bbgm": "bbgm.methods.bbgm.settings:BBGMRun",
         "dgmc": "bbgm.methods.dgmc.settings:DGMCRun",
-        "pca": "bbgm.methods.pca.settings:PCARun",
-        "cie": "bbgm.methods.cie.settings:CIERun",
-        "glmnet": "bbgm.methods.glmnet.settings:GLMNetRun",
         "gmn": "bbgm.methods.gmn.settings:GMNRun",
+        "pca": "bbgm.methods.pca.settings:PCARun",
         "ngm": "bbgm.methods.ngm.settings:NGMRun",
+        "glmnet": "bbgm.methods.glmnet.settings:GLMNetRun",
+        "cie": "bbgm.methods.cie.settings:CIERun",
+        "harg": "bbgm.methods.harg.settings:HargRun",
     },
 )
 """Subclasses of `bbgm.config.RunConfig`."""

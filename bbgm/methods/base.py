@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from bbgm.base.paths import cache_root
 from bbgm.base.registry import resolve
 from bbgm.config import BackboneConfig, RunConfig
-from bbgm.data.images.keypoints import KeypointImage
+from bbgm.data.images.keypoints import Dataset, KeypointImage
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.features.backbone import make_backbone
 from bbgm.features.cache import FeatureCache, Features, compute_features
@@ -49,6 +49,13 @@ class Matcher(nn.Module):
 
     batch_accuracy: float = 0.0
     one_to_one: bool = True
+
+    def prepare(self, dataset: Dataset) -> None:
+        """Set what depends on the training images, before the optimiser is made; most methods have nothing to set.
+
+        It must be the same each time, as a run that resumes does it again. What it sets belongs into parameters and
+        buffers, which checkpoints and the trained model hold.
+        """
 
     def loss(self, pairs: Sequence[KeypointPair]) -> Tensor:
         """Training loss of a batch, a scalar."""

@@ -77,8 +77,16 @@ def record(table: Table, results_root: Path | None = None, root: Path | None = N
             value, std = (round(float(by_row.loc[row, column]), 4) for row in ("obtained", "std"))
             numbers = {"value": str(value), "std": "" if pd.isna(std) else str(std)}
             lines.append({**head, "column": column, **numbers, **counts, **origin})
+    return keep((root or measured_root()) / budget / f"{label}.csv", lines)
+
+
+def keep(path: Path, lines: list[dict[str, str]]) -> Path:
+    """Write lines to a file of kept results, in place of those of the same methods, settings and hardware.
+
+    Raises:
+        ValueError: the kept file is damaged.
+    """
     frame = pd.DataFrame(lines, columns=list(COLUMNS))
-    path = (root or measured_root()) / budget / f"{label}.csv"
     if path.is_file():
         kept, key = _read(path), ["method", "setting", "hardware"]
         kept = kept[~kept.set_index(key).index.isin(frame.set_index(key).index)]

@@ -7,9 +7,9 @@ Sec. 5.1). With K, the affinities of all pairs of matches (`bbgm.methods.soft.as
     v <- K v / ||K v||_2,  from ones, 25 times       towards the leading eigenvector: (n1 n2), seen as (n1, n2)
     S = Sinkhorn(exp(v / tau)),  tau = 1 / 200       soft assignment (n1, n2)
 
-The loss compares S with the truth (`bbgm.methods.soft.losses`: ``offset`` or ``permutation``). Gradients pass through all
-iterations. Only L_1 and L_2, 512 x 512 each, and the backbone are trained. At test a linear assignment of S; or, with
-``rounding: solver``, the matching that maximises v^T K v, whose relaxation v is.
+The loss compares S with the truth (`bbgm.methods.soft.losses`: ``offset`` or ``permutation``). Gradients pass through
+all iterations. Only L_1 and L_2, 512 x 512 each, and the backbone are trained. At test a linear assignment of S; or,
+with ``rounding: solver``, the matching that maximises v^T K v, whose relaxation v is.
 
 Differs from the papers:
 
