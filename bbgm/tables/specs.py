@@ -181,9 +181,10 @@ SPECS: dict[str, TableSpec] = {
             printed_as={"GMN": "GMN-PL", "GMN-PL": ""},
             rows=(Row(setting="{setting}"),),
             notes=(
-                "The paper's row GMN-PL has the numbers that Wang et al. (ICCV 2019) print for GMN, with the offset loss: "
-                "it is compared with our GMN.",
-                "HARG-SSVM (VGG) has other features and candidates than the printed HARG-SSVM, and is not compared with it.",
+                "The paper's row GMN-PL has the numbers that Wang et al. (ICCV 2019) print for GMN, with the "
+                "offset loss: it is compared with our GMN.",
+                "HARG-SSVM (VGG) has other features and candidates than the printed HARG-SSVM, and is not compared with "
+                "it.",
                 "Pt: trained on Pascal VOC, Wt: trained on Willow; only rows of one setting are compared, as the paper "
                 "asks.",
             ),
