@@ -11,6 +11,7 @@
 #include "core/poll.hpp"
 #include "core/random.hpp"
 #include "multi/bound.hpp"
+#include "multi/dual/joint_dual.hpp"
 #include "multi/search.hpp"
 #include "multi/synchronise.hpp"
 
@@ -30,11 +31,15 @@ constexpr int trial = 10;          // steps
 constexpr int patience = 3;        // steps without progress until steps become shorter
 constexpr int most_fruitless = 6;  // local searches in a row that bring nothing better
 
+// Of the joint dual: when triplets are added, and how many at most, as part of the factors at the start.
+constexpr int first_tightening = 10, tighten_every = 5;
+constexpr double added = 0.1;
+
 Limits limits(Effort effort) {
   switch (effort) {
     case Effort::fast: return {10, 0.5, 5'000'000, 50'000'000};
     case Effort::thorough: return {1000, 0.02, 20'000'000'000, 20'000'000'000};
-    default: return {60, 0.5, 30'000'000, 500'000'000};
+    default: return {200, 0.5, 200'000'000, 500'000'000};
   }
 }
 
@@ -63,6 +68,7 @@ class MultiSolver {
     bound_ = bounds_.solve();
     take(synchronise(problem_, bounds_.matchings()));
     if (options_.method == MultiMethod::best) search();
+    if (options_.method == MultiMethod::dual) ascend(options_.max_iterations);
     MultiResult result;
     result.cliques = problem_.canonical(best_);
     result.objective = value_;
@@ -70,6 +76,8 @@ class MultiSolver {
     result.lower_bound = result.optimal ? value_ : bound_;
     if (options_.method == MultiMethod::sync)
       result.stop_reason = "synchronised";
+    else if (options_.method == MultiMethod::dual)
+      result.stop_reason = result.optimal ? "optimal" : "iteration limit";
     else
       result.stop_reason = result.optimal ? "optimal" : "work limit";
     return result;
@@ -89,6 +97,19 @@ class MultiSolver {
     if (!(value < value_)) return;
     value_ = value;
     best_ = cliques;
+  }
+
+  // The joint dual, tightened and rounded now and then.
+  void ascend(int iterations) {
+    if (closed()) return;
+    JointDual dual(problem_);
+    const auto most = static_cast<std::size_t>(added * static_cast<double>(dual.factors()));
+    for (int k = 1; k <= iterations && !closed(); ++k) {
+      if (k >= first_tightening && k % tighten_every == 0) dual.tighten(std::max<std::size_t>(1, most));
+      dual.iterate();
+      bound_ = std::max(bound_, dual.bound());
+      if (k == 1 || k % options_.round_every == 0 || k == iterations) take(synchronise(problem_, dual.round()));
+    }
   }
 
   // Descends from the present state, unless that has been done before.
@@ -172,7 +193,8 @@ class MultiSolver {
 
 MultiResult solve_multi(const MultiProblem& problem, const MultiOptions& options) {
   const PollScope scope(options.pair.give_up);
-  if (problem.graphs() != 2 || problem.pairs.empty()) return MultiSolver(problem, options).run();
+  if (problem.graphs() != 2 || problem.pairs.empty() || options.method == MultiMethod::dual)
+    return MultiSolver(problem, options).run();
   MultiResult result;
   const Result pair = solve(*problem.pairs.front().problem, options.pair);
   for (int i = 0; i < problem.size[0]; ++i)
