@@ -21,13 +21,14 @@ namespace {
 
 // What an effort may cost. Work is counted, never timed.
 struct Limits {
+  int iterations;       // of the joint dual
   int steps;            // of the bound
   double progress;      // part of the gap that ten steps must close, or they were the last
   std::int64_t work;    // of the bound's steps
   std::int64_t search;  // of the local searches
 };
 
-constexpr int trial = 10;          // steps
+constexpr int trial = 10;          // steps, and iterations of the joint dual
 constexpr int patience = 3;        // steps without progress until steps become shorter
 constexpr int most_fruitless = 6;  // local searches in a row that bring nothing better
 
@@ -37,9 +38,9 @@ constexpr double added = 0.1;
 
 Limits limits(Effort effort) {
   switch (effort) {
-    case Effort::fast: return {10, 0.5, 5'000'000, 50'000'000};
-    case Effort::thorough: return {1000, 0.02, 20'000'000'000, 20'000'000'000};
-    default: return {200, 0.5, 200'000'000, 500'000'000};
+    case Effort::fast: return {0, 10, 0.5, 5'000'000, 50'000'000};
+    case Effort::thorough: return {200, 1000, 0.02, 20'000'000'000, 20'000'000'000};
+    default: return {50, 200, 0.5, 200'000'000, 500'000'000};
   }
 }
 
@@ -68,7 +69,8 @@ class MultiSolver {
     bound_ = bounds_.solve();
     take(synchronise(problem_, bounds_.matchings()));
     if (options_.method == MultiMethod::best) search();
-    if (options_.method == MultiMethod::dual) ascend(options_.max_iterations);
+    if (options_.method == MultiMethod::dual)
+      ascend(options_.max_iterations, true, [this](const auto& matchings) { take(synchronise(problem_, matchings)); });
     MultiResult result;
     result.cliques = problem_.canonical(best_);
     result.objective = value_;
@@ -99,16 +101,24 @@ class MultiSolver {
     best_ = cliques;
   }
 
-  // The joint dual, tightened and rounded now and then.
-  void ascend(int iterations) {
-    if (closed()) return;
+  // The joint dual, tightened and rounded now and then: calls round() with its matchings. `patient`: all iterations are
+  // made; otherwise they end where as many as there were would not bring it above the present bound.
+  template <class Round>
+  void ascend(int iterations, bool patient, Round&& round) {
+    if (iterations == 0 || closed()) return;
     JointDual dual(problem_);
     const auto most = static_cast<std::size_t>(added * static_cast<double>(dual.factors()));
+    double before = dual.bound();
     for (int k = 1; k <= iterations && !closed(); ++k) {
       if (k >= first_tightening && k % tighten_every == 0) dual.tighten(std::max<std::size_t>(1, most));
       dual.iterate();
-      bound_ = std::max(bound_, dual.bound());
-      if (k == 1 || k % options_.round_every == 0 || k == iterations) take(synchronise(problem_, dual.round()));
+      const double bound = dual.bound();
+      bound_ = std::max(bound_, bound);
+      if (k == 1 || k % options_.round_every == 0 || k == iterations) round(dual.round());
+      if (!patient && k % trial == 0) {
+        if (2 * bound - before < bound_) return;
+        before = bound;
+      }
     }
   }
 
@@ -125,6 +135,11 @@ class MultiSolver {
     descend();
     search_.agree(bounds_.matchings());
     descend();
+    ascend(limits_.iterations, false, [this](const auto& matchings) {
+      search_.agree(matchings);
+      descend();
+    });
+    fruitless_starts_ = 0;
     std::uint64_t random = options_.seed;
     bool stepping = true;
     for (int k = 0; !closed(); ++k) {
