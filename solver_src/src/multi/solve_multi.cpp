@@ -66,7 +66,7 @@ class MultiSolver {
         value_(problem.empty_objective()) {}
 
   MultiResult run() {
-    bound_ = bounds_.solve();
+    bound_ = priced_ = bounds_.solve();
     take(synchronise(problem_, bounds_.matchings()));
     if (options_.method == MultiMethod::best) search();
     if (options_.method == MultiMethod::dual)
@@ -169,14 +169,15 @@ class MultiSolver {
   bool step(int k) {
     if (k == 0) work_before_ = bounds_.work();
     if (k % trial == 0) {
-      if (k > 0 && bound_ - bound_before_ < limits_.progress * (value_ - bound_)) return false;
-      bound_before_ = bound_;
+      if (k > 0 && priced_ - priced_before_ < limits_.progress * (value_ - priced_)) return false;
+      priced_before_ = priced_;
     }
     if (k >= limits_.steps || bounds_.work() - work_before_ > limits_.work) return false;
     if (!bounds_.exact() || !bounds_.raise(value_)) return false;
     const double bound = bounds_.solve();
-    if (bound > bound_) {
-      bound_ = bound;
+    if (bound > priced_) {
+      priced_ = bound;
+      bound_ = std::max(bound_, priced_);
       fruitless_steps_ = 0;
     } else if (++fruitless_steps_ % patience == 0) {
       bounds_.shorten();
@@ -199,7 +200,8 @@ class MultiSolver {
   int fruitless_starts_ = 0;  // since the last better matching
   std::set<Cliques> seen_;    // starts of descents
   double agreed_ = 0;         // least value of agreed matchings before a descent
-  double bound_before_ = 0;   // at the last trial
+  double priced_ = 0;         // the best bound with prices
+  double priced_before_ = 0;  // at the last trial
   std::int64_t work_before_ = 0;
   int fruitless_steps_ = 0;
 };
