@@ -84,6 +84,7 @@ JOINT_SOLVERS: Registry[Any] = Registry(
     {
         "best": "bbgm.matching.joint_solvers:best",
         "sync": "bbgm.matching.joint_solvers:sync",
+        "dual": "bbgm.matching.joint_solvers:dual",
     },
 )
 """Functions that make a solver of several graphs (`bbgm.matching.joint_solvers`), given its effort."""
