@@ -112,8 +112,8 @@ def needs_of_run(wildcards):
 
 
 def experiments_of_run(wildcards):
-    """The file of its experiment, and the files that it is `like:`."""
-    return [f"config/experiments/{file.name}" for file in read_experiment(wildcards.method)]
+    """The file of its experiment, that of its variant, and the files that it is `like:`."""
+    return [f"config/{file.parent.name}/{file.name}" for file in read_experiment(wildcards.method)]
 
 
 def threads_of_run(wildcards):

@@ -53,7 +53,7 @@ class GMN(SoftMatcher):
         """The eigenvector, (P, n1, n2); see `SoftMatcher.scores`."""
         real = batch.source.real[:, :, None] & batch.target.real[:, None]
         v = leading_vector(self.association(batch), real, self.settings.power_iterations)
-        return v * real.sum(dim=(1, 2), keepdim=True).sqrt() if self.settings.rescale else v
+        return v * real.to(v).sum(dim=(1, 2), keepdim=True).sqrt() if self.settings.rescale else v
 
     def costs(self, batch: PairBatch) -> list[Instance[Tensor]]:
         """-K of each pair: unary costs -M_p, and -M_e for each pair of directed edges."""

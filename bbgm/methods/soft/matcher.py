@@ -13,7 +13,7 @@ from bbgm.matching.instance import Instance
 from bbgm.matching.joint_solvers import TimedJointSolver, make_joint_solver
 from bbgm.matching.linear import linear_assignment
 from bbgm.matching.solvers import TimedSolver, make_solver
-from bbgm.methods.base import VisualMatcher
+from bbgm.methods.base import Evidence, VisualMatcher
 from bbgm.methods.batching import NodeRows, Side
 from bbgm.methods.soft.batch import GraphBatch, PairBatch, make_graph
 from bbgm.methods.soft.settings import SoftRun
@@ -90,6 +90,17 @@ class SoftMatcher(VisualMatcher):
             for batch in self.batches(pairs, PAIRS)
             for log_s in self.normalise(batch, self.scores(batch))
         ]
+
+    @torch.no_grad()
+    def evidence(self, pairs: Sequence[KeypointPair]) -> list[Evidence]:
+        """See `Matcher.evidence`: scores and soft assignments."""
+        found = []
+        for batch in self.batches(pairs, PAIRS):
+            scores = self.scores(batch)
+            for raw, log_s in zip(batch.cut(scores), self.normalise(batch, scores), strict=True):
+                affinity, soft = (part.cpu().double().numpy() for part in (raw, log_s.exp()))
+                found.append(Evidence(affinity, soft))
+        return found
 
     @torch.no_grad()
     def instances(self, pairs: Sequence[KeypointPair]) -> list[Instance]:
