@@ -72,7 +72,7 @@ def hold_out(dataset: Dataset, fold: int, folds: int) -> Dataset:
     for cls, images in dataset.train.items():
         test[cls] = images[fold::folds]
         train[cls] = tuple(image for k, image in enumerate(images) if k % folds != fold)
-        if min(len(train[cls]), len(test[cls])) < 2:
+        if len(images) < 2 * folds:
             raise ValueError(
                 f"class {cls} has {len(images)} training images, too few for {folds} folds: use fewer folds"
             )
