@@ -8,9 +8,9 @@ from typing import Any
 
 from bbgm import __version__
 from bbgm.base.plugins import choose_plugins
-from bbgm.cli import data, plan, pretrain, runs, solver
+from bbgm.cli import data, plan, pretrain, runs, solver, tune
 
-GROUPS = (runs, plan, data, solver, pretrain)
+GROUPS = (runs, tune, plan, data, solver, pretrain)
 """Each module adds its subcommands; a new group is a module with ``add_commands``."""
 
 

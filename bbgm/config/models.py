@@ -33,6 +33,7 @@ class DataConfig(Model):
         class_names: the classes of the original data, in the order in which they are read.
         columns: the name of each class in the paper's tables, in their order; empty: the same as the classes.
         demo: whether the rendered demo data have its format.
+        other_sources: further values of ``source``, for data of the same format from elsewhere.
         filters: the keypoint filters that make sense for it.
         setting: what distinguishes rows of one method in the published tables.
         downloads: what must be downloaded for it (`bbgm.data.fetch.sources`).
@@ -44,6 +45,7 @@ class DataConfig(Model):
     class_names: ClassVar[tuple[str, ...]] = ()
     columns: ClassVar[Mapping[str, str]] = {}
     demo: ClassVar[bool] = False
+    other_sources: ClassVar[tuple[str, ...]] = ()
     filters: ClassVar[tuple[str, ...]] = FILTER_NAMES
     setting: ClassVar[str] = "filter={filter}"
     downloads: ClassVar[tuple[str, ...]] = ()
@@ -52,7 +54,7 @@ class DataConfig(Model):
     most_keypoints: ClassVar[int] = 0
 
     dataset: str = Field("willow", description="Willow ObjectClass, Pascal VOC with Berkeley keypoints, SPair-71k, ...")
-    source: Literal["demo", "original"] = Field("demo", description="rendered objects, or the real data set")
+    source: str = Field("demo", description="demo: rendered objects; original: the real data set; or other_sources")
     classes: tuple[str, ...] = Field((), description="classes to use; empty: all that the data set has")
     demo_images_per_class: Positive = 40
     demo_seed: Seed = 0
@@ -61,6 +63,8 @@ class DataConfig(Model):
     def _demo_data_exist(self) -> Self:
         if self.source == "demo" and not self.demo:
             raise ValueError(f"{self.dataset} has no demo data: set data.source: original")
+        if self.source not in (sources := ("demo", "original", *self.other_sources)):
+            raise ValueError(f"data.source is {self.source!r}: set it to one of {list(sources)}")
         return self
 
     def open(self, protocol: "ProtocolConfig") -> Any:
@@ -122,7 +126,9 @@ class BackboneConfig(Model):
 
 
 class OptimiserConfig(Model):
-    """Adam with a step schedule (paper Sec. 4, 'Hyperparameters')."""
+    """Adam, or what other methods' papers use, with a step schedule (paper Sec. 4, 'Hyperparameters')."""
+
+    kind: Literal["adam", "sgd"] = Field("adam", description="sgd: with Nesterov's momentum of 0.9")
 
     epochs: Count = 2
     iterations_per_epoch: Positive = 100

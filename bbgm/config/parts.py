@@ -53,6 +53,18 @@ LAYERS: Registry[Any] = Registry(
 )
 """What training differentiates, which defines the gradient: functions as described in `bbgm.methods.bbgm.layers`."""
 
+SOFT_LOSSES: Registry[Any] = Registry(
+    "loss of soft assignments",
+    "soft.loss",
+    None,
+    {
+        "permutation": "bbgm.methods.soft.losses:permutation",
+        "hungarian_attention": "bbgm.methods.soft.losses:hungarian_attention",
+        "offset": "bbgm.methods.soft.losses:offset",
+    },
+)
+"""Losses of the methods that learn a soft assignment: functions as described in `bbgm.methods.soft.losses`."""
+
 SOLVERS: Registry[Any] = Registry(
     "solver",
     "solver.method",
@@ -97,6 +109,12 @@ METHODS: Registry[Any] = Registry(
     {
         "bbgm": "bbgm.methods.bbgm.settings:BBGMRun",
         "dgmc": "bbgm.methods.dgmc.settings:DGMCRun",
+        "gmn": "bbgm.methods.gmn.settings:GMNRun",
+        "pca": "bbgm.methods.pca.settings:PCARun",
+        "ngm": "bbgm.methods.ngm.settings:NGMRun",
+        "glmnet": "bbgm.methods.glmnet.settings:GLMNetRun",
+        "cie": "bbgm.methods.cie.settings:CIERun",
+        "harg": "bbgm.methods.harg.settings:HargRun",
     },
 )
 """Subclasses of `bbgm.config.RunConfig`."""

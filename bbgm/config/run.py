@@ -21,7 +21,7 @@ class ParentConfig(Model):
 
     run: SerializeAsAny["RunConfig"]
     optimiser_state: bool = Field(
-        True, description="also take over its Adam state and its last learning rates, as the authors' code does"
+        True, description="also take over its optimiser's state and its last learning rates, as the authors' code does"
     )
 
 
@@ -77,6 +77,11 @@ class RunConfig(Model):
             raise ValueError(
                 f"the parent {run.method} does not keep its optimiser state: set keep_optimiser: true in its "
                 "experiment, or parent.optimiser_state: false here"
+            )
+        if self.parent.optimiser_state and run.optimiser.kind != self.optimiser.kind:
+            raise ValueError(
+                f"the parent {run.method} was trained with {run.optimiser.kind}, whose state {self.optimiser.kind} "
+                "cannot use: make optimiser.kind equal, or set parent.optimiser_state: false"
             )
         return self
 

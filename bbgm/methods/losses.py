@@ -42,9 +42,18 @@ def permutation_loss(log_match: Sequence[Tensor], truth: Sequence[Tensor]) -> Te
     """
     total = log_match[0].new_zeros(())
     for log_p, true in zip(log_match, truth, strict=True):
-        rest = torch.log(-torch.expm1(log_p.clamp(max=-1e-6)))
-        total = total - torch.where(true.bool(), log_p, rest).sum()
+        total = total + cross_entropies(log_p, true.bool()).sum()
     return total / len(log_match)
+
+
+def cross_entropies(log_match: Tensor, truth: Tensor) -> Tensor:
+    """-log P where v* is 1, -log(1 - P) where it is 0, entry by entry; entries above 1 - 1e-6 count as that.
+
+    Args:
+        log_match: log P (n1, n2).
+        truth: v*, of the same shape, bool.
+    """
+    return -torch.where(truth, log_match, torch.log(-torch.expm1(log_match.clamp(max=-1e-6))))
 
 
 def add_margin(unary: Tensor, truth: Tensor, alpha: float) -> Tensor:

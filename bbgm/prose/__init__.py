@@ -1,12 +1,12 @@
 """Numbers in prose: README files and notebooks quote results through markers only, and ``bbgm prose`` fills them in.
 
 The numbers come from ``measured/<budget>/<table>.csv``, which ``bbgm table --record`` writes from finished runs
-(`measured`), and from `bbgm.published`. `markers` has the markers, `files` the files. Imports `bbgm.tables` and what is
-below it.
+(`measured`), and from `bbgm.published`. ``measured/<budget>/tuning.csv`` is written by ``bbgm tune --record``.
+`markers` has the markers, `files` the files. Imports `bbgm.tables` and what is below it.
 """
 
 from bbgm.prose.files import fill_files, filled, quoting_files
 from bbgm.prose.markers import fill
-from bbgm.prose.measured import read_measured, record
+from bbgm.prose.measured import read_measured, record, record_tuning
 
-__all__ = ["fill", "fill_files", "filled", "quoting_files", "read_measured", "record"]
+__all__ = ["fill", "fill_files", "filled", "quoting_files", "read_measured", "record", "record_tuning"]

@@ -1,4 +1,4 @@
-"""The training loop: Adam with a step schedule (paper Sec. 4), a checkpoint after each epoch."""
+"""The training loop: Adam or SGD with a step schedule (paper Sec. 4), a checkpoint after each epoch."""
 
 import logging
 import time
@@ -14,6 +14,7 @@ from bbgm.methods.base import Matcher
 from bbgm.runs.checkpoint import Checkpoints, History, read_model, read_optimiser
 from bbgm.runs.results import OPTIMISER, RunRecord
 
+MOMENTUM = 0.9  # of SGD
 log = logging.getLogger(__name__)
 
 
@@ -22,8 +23,8 @@ def learning_rate_factor(epoch: int, optimiser: OptimiserConfig) -> float:
     return float(optimiser.decay ** sum(milestone <= epoch for milestone in optimiser.milestones))
 
 
-def make_optimiser(matcher: Matcher, config: RunConfig, parent: RunRecord | None = None) -> torch.optim.Adam:
-    """Adam on the groups of a network; with a parent, the network gets its parameters and Adam its state.
+def make_optimiser(matcher: Matcher, config: RunConfig, parent: RunRecord | None = None) -> torch.optim.Optimizer:
+    """The optimiser of a network; with a parent, the network gets its parameters and the optimiser its state.
 
     As in the authors' code the parent's last learning rates come with its state and replace ``learning_rate``.
 
@@ -32,7 +33,11 @@ def make_optimiser(matcher: Matcher, config: RunConfig, parent: RunRecord | None
     """
     settings = config.optimiser
     groups = matcher.parameter_groups(settings.learning_rate, settings.backbone_factor)
-    optimiser = torch.optim.Adam(groups, fused=True)
+    optimiser: torch.optim.Optimizer
+    if settings.kind == "sgd":
+        optimiser = torch.optim.SGD(groups, lr=settings.learning_rate, momentum=MOMENTUM, nesterov=True, fused=True)
+    else:
+        optimiser = torch.optim.Adam(groups, fused=True)
     if parent and config.parent:
         read_model(parent.folder / "model.safetensors", matcher)
         if config.parent.optimiser_state:

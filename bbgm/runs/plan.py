@@ -221,7 +221,7 @@ def _missing(runs: list[RunConfig]) -> list[str]:
         place = item.locate(item.folder())
         if not place.exists():
             lines.append(f"{item.title} in {place}: bbgm data download {item.name}")
-    lines += sorted({line for data in original for line in data.missing()})
+    lines += sorted({line for run in runs if run.data.source != "demo" for line in run.data.missing()})
     used = {(run.visual.backbone, run.visual.weights) for run in runs if run.visual}
     return [*lines, *(line for one in sorted(used) if (line := _missing_weights(*one)))]
 

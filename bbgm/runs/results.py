@@ -8,7 +8,7 @@
 ``history.csv``               one row per iteration: epoch, iteration, loss, accuracy of the training batch, learning
                               rates, then the timing columns (which differ from run to run)
 ``model.safetensors``         parameters and buffers
-``optimiser.pt``              state of Adam at the end, of runs that others start from (``keep_optimiser``)
+``optimiser.pt``              state of the optimiser at the end, of runs that others start from (``keep_optimiser``)
 ``test_pairs.json``           ``{class: [[source id, target id], ...]}``: the test pairs, for people and other programs
 ``predictions.npz``           every evaluated pair, and every pair of the test sets (:mod:`bbgm.scoring.predictions`)
 ``metrics.json``              scores, and under ``sets`` those of the test sets (:mod:`bbgm.runs.sets`); written

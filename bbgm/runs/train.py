@@ -94,6 +94,7 @@ def _make(
     write_json(folder / "split.json", {**dataset.split_record(), **left_out})
 
     checkpoints = Checkpoints(folder / CHECKPOINT, config_hash)
+    matcher.prepare(dataset)
     optimiser = make_optimiser(matcher, config, parent)
     history = fit(matcher, optimiser, dataset, config, checkpoints, show_progress)
     rates = (f"lr_{group['name']}" for group in optimiser.param_groups)

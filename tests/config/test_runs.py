@@ -47,7 +47,10 @@ def test_seeds_may_be_a_number_or_given_by_experiment(seeds: Any, expected: list
         *((of_smoke(value), f"seeds.willow.intersection.smoke has {value!r}") for value in ([0, 1], None, "-1")),
         (of_smoke({"bbgn": 1}), "experiment 'bbgn' is not one of ['bbgm'"),
         ({"willow": {"intersection": 3}}, "seeds.willow.intersection is 3, expected a mapping"),
-        ({"willow": {"intersection": {"tiny": 1}}}, "budget 'tiny' is not one of ['demo', 'paper', 'smoke', 'willow']"),
+        (
+            {"willow": {"intersection": {"tiny": 1}}},
+            "budget 'tiny' is not one of ['animals', 'demo', 'paper', 'smoke', 'willow']",
+        ),
         ({"willow": [1]}, "seeds.willow is [1], expected a mapping"),
         ({"wilow": {}}, "data set 'wilow' is not one of"),
         ([1], "seeds is [1], expected a mapping"),

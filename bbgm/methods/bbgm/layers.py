@@ -12,8 +12,8 @@ from bbgm.matching.blackbox import match_graphs
 from bbgm.matching.instance import Instance
 from bbgm.matching.solvers import Solver
 from bbgm.methods.bbgm.settings import SolverConfig
-from bbgm.methods.bbgm.sinkhorn import sinkhorn
 from bbgm.methods.losses import hamming_loss, permutation_loss
+from bbgm.methods.soft.sinkhorn import sinkhorn
 from bbgm.scoring.metrics import batch_accuracy
 
 

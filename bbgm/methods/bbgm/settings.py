@@ -15,6 +15,11 @@ class NetworkConfig(BackboneConfig):
     refine: bool = Field(True, description="SplineCNN refinement")
     refine_weight: float = Field(0.1, description="weight of the SplineCNN output added to the visual features")
     spline: Annotated[str, name_in(SPLINES)] = Field("bbgm", description="whose SplineConv; both give the same results")
+    root_init: Literal["channels", "kernel"] = Field(
+        "channels",
+        description="first values of SplineConv's root matrices: within 1 / sqrt(C) as in torch_geometric today, or "
+        "within 1 / sqrt(K K C) as in 2020",
+    )
     affinity: Annotated[str, name_in(AFFINITIES)] = Field(
         "global", description="a from global features, or one learned vector"
     )
@@ -22,7 +27,7 @@ class NetworkConfig(BackboneConfig):
 
 
 class SinkhornConfig(Model):
-    """The relaxation of `bbgm.methods.bbgm.sinkhorn`; the paper gives only epsilon."""
+    """The relaxation of `bbgm.methods.soft.sinkhorn`; the paper gives only epsilon."""
 
     iterations: Positive = 20
     temperature: float = Field(0.05, gt=0, description="in units of the costs")

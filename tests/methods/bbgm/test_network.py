@@ -13,8 +13,8 @@ from bbgm.features.cache import compute_features
 from bbgm.graphs.delaunay import delaunay_graph, pseudo_coordinates
 from bbgm.methods.base import Matcher
 from bbgm.methods.bbgm.network import BBGM
-from bbgm.methods.bbgm.sinkhorn import sinkhorn
 from bbgm.methods.losses import hamming_loss
+from bbgm.methods.soft.sinkhorn import sinkhorn
 
 
 def make_config(seed=0, network=None, **settings):

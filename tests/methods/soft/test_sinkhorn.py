@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bbgm.matching.instance import Instance
 from bbgm.matching.solvers import compiled_solver
-from bbgm.methods.bbgm.sinkhorn import sinkhorn
+from bbgm.methods.soft.sinkhorn import sinkhorn
 
 
 def random_costs(rng, *shape):

@@ -1,0 +1,63 @@
+"""``bbgm tune``: compare settings on held-out training images."""
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+
+def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
+    """Add ``tune``."""
+    tune = commands.add_parser("tune", help="compare settings on held-out training images; test images are not used")
+    tune.add_argument("method", metavar="METHOD", help="a file of config/experiments")
+    tune.add_argument("--budget", default="demo", help="a file of config/budgets (default %(default)s)")
+    tune.add_argument("--dataset", help="default: the experiment's, else willow")
+    tune.add_argument("--filter", help="intersection (default), inclusion or unfiltered")
+    tune.add_argument("--seed", type=int, default=0, help="seed of all random numbers (default %(default)s)")
+    tune.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=V1,V2",
+        help="values to compare, e.g. optimiser.learning_rate=1e-4,1e-3; several times: all combinations",
+    )
+    tune.add_argument("--folds", type=int, default=3, help="parts of the training images (default %(default)s)")
+    tune.add_argument("--pairs", type=int, default=200, help="of a class and fold (default %(default)s)")
+    tune.add_argument("--record", action="store_true", help="write the numbers to measured/BUDGET/tuning.csv")
+    tune.set_defaults(command=_tune)
+
+
+def _options(given: Sequence[str]) -> dict[str, list[Any]]:
+    import yaml
+
+    options = {}
+    for text in given:
+        name, equals, values = text.partition("=")
+        if not (name and equals and values):
+            raise ValueError(f"--set {text!r} is not of the form KEY=V1,V2")
+        # YAML reads 1e-3 as text; the configuration makes it a number.
+        options[name] = [yaml.safe_load(value) for value in values.split(",")]
+    return options
+
+
+def _tune(options: argparse.Namespace) -> None:
+    from bbgm.config import load_run
+    from bbgm.prose import record_tuning
+    from bbgm.runs.tune import grid, nested, tune
+
+    chosen = {"dataset": options.dataset, "filter": options.filter}
+    combinations = list(grid(_options(options.set)))
+    # All are checked before the first is trained.
+    configs = [load_run(options.method, options.budget, options.seed, **chosen, **nested(one)) for one in combinations]
+    for settings, config in zip(combinations, configs, strict=True):
+        setting = ";".join(f"{name}={value}" for name, value in settings.items())
+        try:
+            trial = tune(config, options.folds, options.pairs)
+        except ValueError as error:
+            if "diverged" not in str(error):
+                raise
+            print(f"{setting}: {error}", flush=True)
+            continue
+        parts = " ".join(f"{100 * one:.1f}" for one in trial.accuracies)
+        print(f"{100 * trial.mean:5.1f} % ({parts}), {trial.seconds:.0f} s: {setting}", flush=True)
+        if options.record:
+            record_tuning(config, setting, trial)

@@ -1,0 +1,73 @@
+"""Pairs of graphs padded to a common size: what the methods with a soft assignment compute with."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bbgm.graphs.delaunay import Graph
+from bbgm.methods.soft.settings import GraphName
+
+
+@dataclass(frozen=True, eq=False)
+class GraphBatch:
+    """One side of P pairs, padded to n nodes and E edges; nodes in their pairs' orders.
+
+    Attributes:
+        x: (P, n, C), features of the nodes, 0 for padding.
+        sizes: number of nodes of each graph.
+        graphs: with directed edges, both directions of each; their coordinates are px of the frame.
+        edge_index: (2, sum of the numbers of edges) int64, sources above targets: the edges of all graphs in turn,
+            with node i of graph b as b n + i, for layers that work on the nodes (P n, C) of all graphs together.
+        ends: (2, P, E) int64, sources above targets, node numbers within each graph, 0 for padding.
+        real_edges: (P, E) bool, False for padding.
+    """
+
+    x: Tensor
+    sizes: tuple[int, ...]
+    graphs: tuple[Graph, ...]
+    edge_index: Tensor
+    ends: Tensor
+    real_edges: Tensor
+
+    @classmethod
+    def make(cls, x: Tensor, graphs: Sequence[Graph]) -> "GraphBatch":
+        """Of features (P, n, C) and their graphs."""
+        n, counts = x.shape[1], [graph.edge_index.shape[1] for graph in graphs]
+        ends = np.zeros((2, len(graphs), max(counts)), dtype=np.int64)
+        for b, graph in enumerate(graphs):
+            ends[:, b, : counts[b]] = graph.edge_index
+        flat = np.concatenate([graph.edge_index + b * n for b, graph in enumerate(graphs)], axis=1)
+        real = torch.arange(max(counts)) < torch.tensor(counts)[:, None]
+        sizes = tuple(len(graph.xy) for graph in graphs)
+        on = [torch.from_numpy(part).to(x.device) for part in (flat, ends)]
+        return cls(x, sizes, tuple(graphs), on[0], on[1], real.to(x.device))
+
+    @property
+    def real(self) -> Tensor:
+        """(P, n) bool, False for padding."""
+        sizes = torch.tensor(self.sizes, device=self.x.device)
+        return torch.arange(self.x.shape[1], device=self.x.device) < sizes[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class PairBatch:
+    """P pairs of graphs."""
+
+    source: GraphBatch
+    target: GraphBatch
+
+    def cut(self, padded: Tensor) -> list[Tensor]:
+        """From (P, n1, n2), padded, the matrix of each pair, (its n1, its n2)."""
+        sizes = zip(padded, self.source.sizes, self.target.sizes, strict=True)
+        return [one[:rows, :columns] for one, rows, columns in sizes]
+
+
+def make_graph(graph: Graph, name: GraphName) -> Graph:
+    """The graph with the edges that a configuration names: its own from the triangulation, or all ordered pairs."""
+    if name == "delaunay":
+        return graph
+    n = len(graph.xy)
+    return Graph(graph.xy, np.stack(np.nonzero(~np.eye(n, dtype=bool))).astype(np.int64))

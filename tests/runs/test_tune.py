@@ -1,0 +1,84 @@
+"""Tuning: combinations of settings, images held out of the training part only, the result of a trial."""
+
+import numpy as np
+import pytest
+
+from bbgm.config import load_run
+from bbgm.data import open_dataset
+from bbgm.data.images.keypoints import Dataset
+from bbgm.prose import read_measured, record_tuning
+from bbgm.runs.train import run
+from bbgm.runs.tune import Trial, grid, hold_out, nested, tune
+
+SMALL = {"optimiser": {"epochs": 1, "iterations_per_epoch": 2}, "protocol": {"test_pairs_per_class": 2}}
+
+
+@pytest.fixture(scope="module")
+def dataset() -> Dataset:
+    config = load_run("gmn_pl", "smoke", 0)
+    return open_dataset(config.data, config.protocol)
+
+
+def test_a_grid_is_all_combinations() -> None:
+    options = {"optimiser.kind": ["sgd", "adam"], "optimiser.learning_rate": [1, 2], "seed": [3]}
+    found = list(grid(options))
+    assert len(found) == 4
+    assert len({tuple(one.values()) for one in found}) == 4
+    assert nested(found[1]) == {"optimiser": {"kind": "sgd", "learning_rate": 2}, "seed": 3}
+    assert list(grid({})) == [{}]
+
+
+def test_folds_divide_the_training_images_and_leave_the_test_images_alone(dataset: Dataset) -> None:
+    held: list[str] = []
+    for fold in range(3):
+        part = hold_out(dataset, fold, 3)
+        for cls, images in dataset.train.items():
+            train, test = ([image.image_id for image in one[cls]] for one in (part.train, part.test))
+            assert sorted(train + test) == sorted(image.image_id for image in images)
+            assert 6 <= len(test) <= 7
+            held += test
+    assert sorted(held) == sorted(image.image_id for images in dataset.train.values() for image in images)
+
+
+def test_what_cannot_be_held_out(dataset: Dataset) -> None:
+    with pytest.raises(ValueError, match="20 training images, too few for 11 folds"):
+        hold_out(dataset, 0, 11)
+    spair = load_run("gmn_pl", "smoke", 0, dataset="spair")
+    with pytest.raises(ValueError, match="spair lists its pairs"):
+        hold_out(open_dataset(spair.data, spair.protocol), 0, 2)
+    with pytest.raises(ValueError, match="1 folds leave nothing"):
+        tune(load_run("gmn_pl", "smoke", 0), folds=1)
+    with pytest.raises(ValueError, match="bbgm_pt starts from bbgm_pretrain"):
+        tune(load_run("bbgm_pt", "smoke", 0), folds=2)
+
+
+def test_a_trial_is_reproducible_and_depends_on_the_settings() -> None:
+    config = load_run("gmn_pl", "smoke", 0, **SMALL)
+    one, again = (tune(config, folds=2, pairs_per_class=4) for _ in range(2))
+    assert one.accuracies == again.accuracies
+    assert (len(one.accuracies), one.pairs) == (2, 2 * 4 * 5)
+    assert one.mean == np.mean(one.accuracies)
+    changed = load_run("gmn_pl", "smoke", 0, **{**SMALL, "optimiser": {"epochs": 0}})
+    assert tune(changed, folds=2, pairs_per_class=4).accuracies != one.accuracies
+
+
+def test_the_files_of_a_run_do_not_change(tmp_path) -> None:
+    config = load_run("gmn_pl", "smoke", 0, **SMALL)
+    record = run(config, tmp_path)
+    before = {path.name: path.stat().st_mtime_ns for path in record.folder.iterdir()}
+    tune(config, folds=2, pairs_per_class=2)
+    assert {path.name: path.stat().st_mtime_ns for path in record.folder.iterdir()} == before
+
+
+def test_recorded_trials_replace_earlier_ones_of_the_same_settings(tmp_path) -> None:
+    config = load_run("gmn_pl", "smoke", 0)
+    record_tuning(config, "optimiser.learning_rate=1", Trial((0.2, 0.6), 10, 1.0), tmp_path)
+    record_tuning(config, "optimiser.learning_rate=2", Trial((0.5, 0.7), 10, 1.0), tmp_path)
+    path = record_tuning(config, "optimiser.learning_rate=1", Trial((0.4, 0.6), 12, 1.0), tmp_path)
+    assert path == tmp_path / "smoke" / "tuning.csv"
+    frame = read_measured("smoke/tuning", tmp_path)
+    assert frame["setting"].tolist() == ["optimiser.learning_rate=2", "optimiser.learning_rate=1"]
+    assert frame["value"].tolist() == [60, 50]
+    assert frame["std"].tolist() == pytest.approx([14.1421, 14.1421])
+    assert frame["pairs"].tolist() == [10, 12]
+    assert set(frame["table"]) == {"Willow"}
