@@ -1,4 +1,4 @@
-"""What cross-validation found, kept beside the tables: ``measured/<budget>/<method>-tuning.csv``."""
+"""What `bbgm tune` and `bbgm compare` found, kept beside the tables: a file of ``measured/<budget>/``."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -15,14 +15,20 @@ from bbgm.tables import SPECS
 
 
 def record_tuning(
-    config: RunConfig, settings: Mapping[str, Any], folds: Sequence[Evaluation], source: str, root: Path | None = None
+    config: RunConfig,
+    settings: Mapping[str, Any],
+    runs: Sequence[Evaluation],
+    name: str,
+    source: str,
+    root: Path | None = None,
 ) -> Path:
-    """Keep the accuracy of one choice of settings: mean and standard deviation over the folds, in per cent.
+    """Keep the accuracy of one choice of settings: mean and standard deviation over folds or seeds, in per cent.
 
     Args:
         config: of the choice.
         settings: what was chosen, by dotted name.
-        folds: as `bbgm.runs.crossvalidate.cross_validate` returns them.
+        runs: of each fold, as `bbgm.runs.crossvalidate.cross_validate` returns them, or of each seed.
+        name: of the file, without its ending.
         source: the command.
         root: where to; default `measured_root`.
 
@@ -40,19 +46,19 @@ def record_tuning(
         "budget": config.budget,
         "method": config.title,
         "setting": ";".join(f"{name}={value}" for name, value in settings.items()),
-        "n": str(len(folds)),
-        "pairs": str(sum(len(fold.predictions) for fold in folds)),
+        "n": str(len(runs)),
+        "pairs": str(sum(len(one.predictions) for one in runs)),
         "date": datetime.now(UTC).date().isoformat(),
         "hardware": machine.cpu_model(),
         "commit": machine.commit(),
         "source": source,
     }
     columns = config.data.table_columns()
-    values = {columns.get(cls, cls): [fold.per_class[cls]["accuracy"] for fold in folds] for cls in folds[0].per_class}
-    values["mean"] = [fold.mean["accuracy"] for fold in folds]
+    values = {columns.get(cls, cls): [one.per_class[cls]["accuracy"] for one in runs] for cls in runs[0].per_class}
+    values["mean"] = [one.mean["accuracy"] for one in runs]
     numbers = {name: 100 * np.array(found) for name, found in values.items()}
     lines = [
-        {**head, "column": name, "value": f"{x.mean():.4f}", "std": f"{x.std(ddof=1):.4f}"}
+        {**head, "column": name, "value": f"{x.mean():.4f}", "std": f"{x.std(ddof=1):.4f}" if len(x) > 1 else ""}
         for name, x in numbers.items()
     ]
-    return keep((root or measured_root()) / config.budget / f"{config.method}-tuning.csv", lines)
+    return keep((root or measured_root()) / config.budget / f"{name}.csv", lines)

@@ -1,4 +1,4 @@
-"""Cross-validation on training images alone: how settings are chosen without a look at the test images."""
+"""Settings compared: by cross-validation on the training images alone, or on the test images over several seeds."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -52,12 +52,15 @@ def cross_validate(config: RunConfig, number: int, pairs_per_class: int = 100) -
     if config.parent is not None:
         raise ValueError(f"{config.method} starts from {config.parent.run.method}: only runs from scratch are possible")
     protocol = config.protocol.model_copy(update={"test_pairs_per_class": pairs_per_class, "test_sets_per_class": 0})
-    result = []
+    config = config.model_copy(update={"protocol": protocol})
+    return [train_and_test(config, dataset) for dataset in folds(open_dataset(config.data, protocol), number)]
+
+
+def train_and_test(config: RunConfig, dataset: Dataset) -> Evaluation:
+    """Train a configuration on a data set from scratch, and evaluate it there; nothing is written."""
     with reproducible(config.threads), TemporaryDirectory() as scratch:
-        for k, dataset in enumerate(folds(open_dataset(config.data, protocol), number)):
-            matcher = make_matcher(config).to(machine.device())
-            matcher.prepare(dataset)
-            checkpoints = Checkpoints(Path(scratch, str(k)), config.hash())
-            fit(matcher, make_optimiser(matcher, config), dataset, config, checkpoints, show_progress=False)
-            result.append(evaluate(matcher, dataset, protocol, show_progress=False))
-    return result
+        matcher = make_matcher(config).to(machine.device())
+        matcher.prepare(dataset)
+        checkpoints = Checkpoints(Path(scratch), config.hash())
+        fit(matcher, make_optimiser(matcher, config), dataset, config, checkpoints, show_progress=False)
+        return evaluate(matcher, dataset, config.protocol, show_progress=False)
