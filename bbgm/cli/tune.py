@@ -1,119 +1,95 @@
-"""``bbgm tune | compare``: settings compared on the training images alone, or on the test images."""
+"""``bbgm tune | compare``: compare settings on held-out training images, or on the test images over several seeds."""
 
 import argparse
-import itertools
-import shlex
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from bbgm.config import RunConfig
+from collections.abc import Sequence
+from typing import Any
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     """Add ``tune`` and ``compare``."""
-    tune = commands.add_parser("tune", help="choose settings by cross-validation on the training images")
-    tune.add_argument("--folds", type=int, default=5, help="parts of the training images (default %(default)s)")
+    tune = commands.add_parser("tune", help="compare settings on held-out training images; test images are not used")
+    tune.add_argument("--seed", type=int, default=0, help="seed of all random numbers (default %(default)s)")
+    tune.add_argument("--folds", type=int, default=3, help="parts of the training images (default %(default)s)")
+    tune.add_argument("--pairs", type=int, default=200, help="of a class and fold (default %(default)s)")
+    tune.add_argument("--record", action="store_true", help="write the numbers to measured/BUDGET/tuning.csv")
     tune.set_defaults(command=_tune)
     compare = commands.add_parser("compare", help="compare settings on the test images, over several seeds")
-    compare.add_argument(
-        "--seeds", type=int, default=3, help="runs of each, with seeds 0, 1, ... (default %(default)s)"
-    )
+    compare.add_argument("--seeds", type=int, default=3, help="runs of each: seeds 0, 1, ... (default %(default)s)")
+    compare.add_argument("--record", metavar="NAME", help="write the numbers to measured/BUDGET/NAME.csv")
     compare.set_defaults(command=_compare)
-    for parser, name in ((tune, "METHOD-tuning"), (compare, "METHOD-settings")):
-        parser.add_argument("--method", default="bbgm", help="a file of config/experiments (default %(default)s)")
+    for parser in (tune, compare):
+        parser.add_argument("method", metavar="METHOD", help="a file of config/experiments")
         parser.add_argument("--budget", default="demo", help="a file of config/budgets (default %(default)s)")
         parser.add_argument("--dataset", help="default: the experiment's, else willow")
         parser.add_argument("--filter", help="intersection (default), inclusion or unfiltered")
         parser.add_argument(
             "--set",
             action="append",
-            required=True,
-            metavar="KEY=VALUE,VALUE",
-            help="values of a setting, e.g. optimiser.learning_rate=1e-3,2e-3; given several times, all combinations",
+            default=[],
+            metavar="KEY=V1,V2",
+            help="values to compare, e.g. optimiser.learning_rate=1e-4,1e-3; several times: all combinations",
         )
-        parser.add_argument("--record", action="store_true", help="write the results to measured/")
-        parser.add_argument("--name", help=f"of the file that --record writes (default {name})")
 
 
-def _choices(text: str) -> tuple[str, list[Any]]:
+def _options(given: Sequence[str]) -> dict[str, list[Any]]:
     import yaml
 
-    key, equals, values = text.partition("=")
-    if not equals or not key or not values:
-        raise ValueError(f"--set {text!r} is not of the form KEY=VALUE,VALUE: e.g. optimiser.learning_rate=1e-3,2e-3")
-    # As Python reads numbers: YAML takes 1e-3 for a text.
-    return key, [
-        _number(value) if isinstance(value, str) else value for value in map(yaml.safe_load, values.split(","))
-    ]
-
-
-def _number(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def _grid(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    keys, values = zip(*(_choices(text) for text in options.set), strict=True)
-    for combination in itertools.product(*values):
-        yield dict(zip(keys, combination, strict=True))
-
-
-def _config(options: argparse.Namespace, settings: dict[str, Any], seed: int) -> "RunConfig":
-    from bbgm.config import load_run, overlay
-
-    overrides: dict[str, Any] = {}
-    for key, value in settings.items():
-        nested: Any = value
-        for part in reversed(key.split(".")):
-            nested = {part: nested}
-        overrides = overlay(overrides, nested)
-    return load_run(options.method, options.budget, seed, dataset=options.dataset, filter=options.filter, **overrides)
+    options = {}
+    for text in given:
+        name, equals, values = text.partition("=")
+        if not (name and equals and values):
+            raise ValueError(f"--set {text!r} is not of the form KEY=V1,V2")
+        # YAML reads 1e-3 as text; the configuration makes it a number.
+        options[name] = [yaml.safe_load(value) for value in values.split(",")]
+    return options
 
 
 def _tune(options: argparse.Namespace) -> None:
-    from bbgm.runs.crossvalidate import cross_validate
+    from bbgm.config import load_run
+    from bbgm.prose import record_trial
+    from bbgm.runs.tune import grid, nested, tune
 
-    configs = [[_config(options, settings, 0)] for settings in _grid(options)]  # all are checked before any is trained
-    results = (cross_validate(config, options.folds) for (config,) in configs)
-    _report(options, configs, results, "tuning", f"--folds {options.folds}")
+    chosen = {"dataset": options.dataset, "filter": options.filter}
+    combinations = list(grid(_options(options.set)))
+    # All are checked before the first is trained.
+    configs = [load_run(options.method, options.budget, options.seed, **chosen, **nested(one)) for one in combinations]
+    for settings, config in zip(combinations, configs, strict=True):
+        setting = ";".join(f"{name}={value}" for name, value in settings.items())
+        try:
+            trial = tune(config, options.folds, options.pairs)
+        except ValueError as error:
+            if "diverged" not in str(error):
+                raise
+            print(f"{setting}: {error}", flush=True)
+            continue
+        parts = " ".join(f"{100 * one:.1f}" for one in trial.accuracies)
+        print(f"{100 * trial.mean:5.1f} % ({parts}), {trial.seconds:.0f} s: {setting}", flush=True)
+        if options.record:
+            record_trial(config, setting, trial, f"bbgm tune {config.method} --budget {config.budget} --record")
 
 
 def _compare(options: argparse.Namespace) -> None:
-    from bbgm.data import open_dataset
-    from bbgm.runs.crossvalidate import train_and_test
+    from bbgm.config import load_run
+    from bbgm.prose import record_trial
+    from bbgm.runs.tune import compare, grid, nested
 
-    configs = [[_config(options, settings, seed) for seed in range(options.seeds)] for settings in _grid(options)]
-    results = ([train_and_test(c, open_dataset(c.data, c.protocol)) for c in seeds] for seeds in configs)
-    _report(options, configs, results, "settings", f"--seeds {options.seeds}")
-
-
-def _report(
-    options: argparse.Namespace, configs: list[list["RunConfig"]], results: Iterator[Any], name: str, repeats: str
-) -> None:
-    """Print each combination as soon as it is done, and its difference from the first, run by run."""
-    import numpy as np
-
-    chosen = f"--method {options.method} --budget {options.budget}"
-    chosen += "".join(f" --{key} {getattr(options, key)}" for key in ("dataset", "filter") if getattr(options, key))
-    settings = " ".join(f"--set {shlex.quote(text)}" for text in options.set)
-    source = f"bbgm {'tune' if name == 'tuning' else 'compare'} {chosen} {repeats} {settings}"
-    first = None
-    for combination, runs, found in zip(_grid(options), configs, results, strict=True):
-        values = 100 * np.array([one.mean["accuracy"] for one in found])
-        first = values if first is None else first
-        change = values - first
-        spread = f"{change.std(ddof=1):.2f}" if len(change) > 1 else "-"
+    chosen = {"dataset": options.dataset, "filter": options.filter}
+    combinations = list(grid(_options(options.set)))
+    runs = [
+        [load_run(options.method, options.budget, seed, **chosen, **nested(one)) for seed in range(options.seeds)]
+        for one in combinations
+    ]
+    first: list[float] = []
+    for settings, configs in zip(combinations, runs, strict=True):
+        setting = ";".join(f"{name}={value}" for name, value in settings.items())
+        trial = compare(configs)
+        first = first or list(trial.accuracies)
+        parts = " ".join(f"{100 * one:.2f}" for one in trial.accuracies)
+        changes = " ".join(f"{100 * (one - other):+.2f}" for one, other in zip(trial.accuracies, first, strict=True))
         print(
-            f"{values.mean():6.2f} %  {change.mean():+6.2f} +- {spread}  "
-            + "  ".join(f"{key}={value}" for key, value in combination.items()),
+            f"{100 * trial.mean:6.2f} % ({parts}; against the first {changes}), {trial.seconds:.0f} s: {setting}",
             flush=True,
         )
         if options.record:
-            from bbgm.prose import record_tuning
-
-            path = record_tuning(runs[0], combination, found, options.name or f"{options.method}-{name}", source)
-    if options.record:
-        print(path)
+            source = f"bbgm compare {options.method} --budget {options.budget} --dataset {configs[0].data.dataset}"
+            record_trial(configs[0], setting, trial, source, options.record)

@@ -1,13 +1,13 @@
 """Numbers in prose: README files and notebooks quote results through markers only, and ``bbgm prose`` fills them in.
 
 The numbers come from ``measured/<budget>/<table>.csv``, which ``bbgm table --record`` writes from finished runs
-(`measured`) and ``bbgm tune --record`` from cross-validation (`tuning`), and from `bbgm.published`. `markers` has the
-markers, `files` the files. Imports `bbgm.tables` and what is below it.
+(`measured`), and from `bbgm.published`. ``bbgm tune --record`` writes ``measured/<budget>/tuning.csv``,
+``bbgm compare --record`` a file with the name of what is compared.
+`markers` has the markers, `files` the files. Imports `bbgm.tables` and what is below it.
 """
 
 from bbgm.prose.files import fill_files, filled, quoting_files
 from bbgm.prose.markers import fill
-from bbgm.prose.measured import read_measured, record
-from bbgm.prose.tuning import record_tuning
+from bbgm.prose.measured import read_measured, record, record_trial
 
-__all__ = ["fill", "fill_files", "filled", "quoting_files", "read_measured", "record", "record_tuning"]
+__all__ = ["fill", "fill_files", "filled", "quoting_files", "read_measured", "record", "record_trial"]

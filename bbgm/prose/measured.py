@@ -5,13 +5,18 @@ from: ``date``, ``hardware`` and ``commit`` of its runs. ``source`` is the comma
 noted.
 """
 
+from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
+from bbgm.base import machine
 from bbgm.base.atomic import write_text
 from bbgm.base.paths import project_root
-from bbgm.tables import Table
+from bbgm.config import RunConfig
+from bbgm.runs.tune import Trial
+from bbgm.tables import SPECS, Table
 from bbgm.tables.provenance import list_provenance
 
 COLUMNS = (
@@ -77,15 +82,58 @@ def record(table: Table, results_root: Path | None = None, root: Path | None = N
             value, std = (round(float(by_row.loc[row, column]), 4) for row in ("obtained", "std"))
             numbers = {"value": str(value), "std": "" if pd.isna(std) else str(std)}
             lines.append({**head, "column": column, **numbers, **counts, **origin})
-    return keep((root or measured_root()) / budget / f"{label}.csv", lines)
+    return _keep(lines, (root or measured_root()) / budget / f"{label}.csv")
 
 
-def keep(path: Path, lines: list[dict[str, str]]) -> Path:
-    """Write lines to a file of kept results, in place of those of the same methods, settings and hardware.
+def record_trial(
+    config: RunConfig, setting: str, trial: Trial, source: str, name: str = "tuning", root: Path | None = None
+) -> Path:
+    """Keep what a configuration reached on held-out training images, or over several seeds, in ``<budget>/<name>.csv``.
+
+    Args:
+        config: of the runs.
+        setting: what distinguishes it from others of its method, e.g. ``optimiser.learning_rate=0.001``.
+        trial: mean and deviation are those over its folds or seeds.
+        source: the command.
+        name: of the file.
+        root: where to; default `measured_root`.
+
+    Returns:
+        The written file.
 
     Raises:
-        ValueError: the kept file is damaged.
+        ValueError: no table has that data set and filter, or the kept file is damaged.
     """
+    dataset, keypoint_filter = config.data.dataset, config.protocol.filter
+    specs = {
+        label: spec for label, spec in SPECS.items() if spec.dataset == dataset and keypoint_filter in spec.filters
+    }
+    if not specs:
+        raise ValueError(f"no table is about {dataset} with the filter {keypoint_filter!r}: leave out --record")
+    # The first that names the method, or the first of all.
+    label = next((label for label, spec in specs.items() if config.method in spec.methods), next(iter(specs)))
+    percent = [100 * one for one in trial.accuracies]
+    hardware = machine.hardware(machine.device())
+    line = {
+        "table": label,
+        "budget": config.budget,
+        "method": config.title,
+        "setting": setting,
+        "column": "mean",
+        "value": str(round(float(np.mean(percent)), 4)),
+        "std": str(round(float(np.std(percent, ddof=1)), 4)) if len(percent) > 1 else "",
+        "n": str(len(percent)),
+        "pairs": str(trial.pairs),
+        "date": datetime.now(UTC).date().isoformat(),
+        "hardware": hardware["gpu"] or f"{hardware['cpu']}, {hardware['cores']} cores",
+        "commit": machine.commit(),
+        "source": source,
+    }
+    return _keep([line], (root or measured_root()) / config.budget / f"{name}.csv")
+
+
+def _keep(lines: list[dict[str, str]], path: Path) -> Path:
+    """Write lines to a file, in place of those of the same methods, settings and hardware."""
     frame = pd.DataFrame(lines, columns=list(COLUMNS))
     if path.is_file():
         kept, key = _read(path), ["method", "setting", "hardware"]

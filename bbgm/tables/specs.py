@@ -50,6 +50,7 @@ class TableSpec:
         by: what the columns are.
         columns: class, or number of the viewpoint difficulty -> the paper's column, in the paper's order.
         titles: title of a method -> its name in this table.
+        printed_as: name in this table -> the paper's name of it, where that is another one; empty: it has none.
         rows: what is shown of each method.
         summary: name of the last column.
         notes: about the table's own protocol.
@@ -66,6 +67,7 @@ class TableSpec:
     by: Literal["class", "viewpoint"] = "class"
     columns: Mapping[str, str] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)
+    printed_as: Mapping[str, str] = field(default_factory=dict)
     rows: tuple[Row, ...] = (Row(),)
     summary: str = "mean"
     notes: tuple[str, ...] = ()
@@ -94,6 +96,9 @@ def _columns(dataset: str) -> dict[str, str]:
     """The columns of a data set: for each class the paper's name of it, in the paper's order."""
     return dict(DATASETS[dataset].table_columns())
 
+
+PEERS = ("gmn", "gmn_pl", "pca_gm", "ipca_gm", "ngm", "ngm_edges", "glmnet", "cie", "harg_ssvm")
+"""The methods that the paper compares with, but for DGMC*; and close relatives of them."""
 
 VOC, WILLOW, SPAIR = map(_columns, ("voc", "willow", "spair"))
 
@@ -142,8 +147,12 @@ SPECS: dict[str, TableSpec] = {
             title="Keypoint matching accuracy (%) on Pascal VOC, keypoints that both images have",
             dataset="voc",
             filters=("intersection",),
-            methods=("dgmc", "bbgm", "bbgm_untrained"),
+            methods=(*PEERS, "dgmc", "bbgm", "bbgm_untrained"),
             columns=VOC,
+            notes=(
+                "NGM+ is of an early version of its paper that is not available; NGM with edge embedding is probably "
+                "the same method, and is not compared with it.",
+            ),
         ),
         TableSpec(
             label="PascalVOCunfiltered",
@@ -163,12 +172,19 @@ SPECS: dict[str, TableSpec] = {
             dataset="willow",
             filters=("intersection",),
             methods=(
-                *("dgmc_pt", "dgmc", "dgmc_pt_wt", "bbgm_pt", "bbgm", "bbgm_pt_wt", "bbgm_untrained", "bbgm_finetuned"),
+                *(f"{name}{variant}" for name in (*PEERS, "dgmc", "bbgm") for variant in ("", "_pt", "_pt_wt")),
+                *("bbgm_untrained", "bbgm_finetuned"),
                 *("fixed_affinity", "frozen_vgg", "unary_costs", "sinkhorn"),
             ),
             columns=WILLOW,
+            titles={"CIE1-H": "CIE"},
+            printed_as={"GMN": "GMN-PL", "GMN-PL": ""},
             rows=(Row(setting="{setting}"),),
             notes=(
+                "The paper's row GMN-PL has the numbers that Wang et al. (ICCV 2019) print for GMN, with the "
+                "offset loss: it is compared with our GMN.",
+                "HARG-SSVM (VGG) has other features and candidates than the printed HARG-SSVM, and is not compared with "
+                "it.",
                 "Pt: trained on Pascal VOC, Wt: trained on Willow; only rows of one setting are compared, as the paper "
                 "asks.",
             ),

@@ -55,7 +55,7 @@ class SolverConfig(Model):
     lambda_: float = Field(80.0, alias="lambda", gt=0, description="acts on the gradient of the batch-mean loss")
     margin: float = Field(1.0, ge=0, description="alpha, added to the true unary costs in training")
     multi: Annotated[str, name_in(JOINT_SOLVERS)] = Field(
-        "best", description="solver of sets; sync: by synchronisation of the pairs' matchings"
+        "best", description="solver of sets; dual: the paper's; sync: synchronises the pairs' matchings only"
     )
 
     model_config = ConfigDict(populate_by_name=True)
@@ -75,6 +75,11 @@ class BBGMRun(RunConfig):
     def visual(self) -> NetworkConfig:
         """See `RunConfig.visual`."""
         return self.network
+
+    def with_solver(self, name: str) -> Self:
+        """See `RunConfig.with_solver`."""
+        SOLVERS.check(name)
+        return self.model_copy(update={"solver": self.solver.model_copy(update={"method": name})})
 
     @model_validator(mode="after")
     def _sinkhorn_has_unary_costs(self) -> Self:

@@ -73,6 +73,10 @@ class SoftMatcher(VisualMatcher):
         truth = [torch.from_numpy(pair.truth_matrix).to(one.device) for pair, one in zip(pairs, log_match, strict=True)]
         # Two entries of a row or column that sums to 1 cannot both be above 1/2.
         self.batch_accuracy = batch_accuracy([one.detach().exp() > 0.5 for one in log_match], truth)
+        return self.objective(log_match, pairs)
+
+    def objective(self, log_match: Sequence[Tensor], pairs: Sequence[KeypointPair]) -> Tensor:
+        """The loss of soft matches log S (n1, n2), one for each pair."""
         loss: Tensor = SOFT_LOSSES[self.settings.loss](log_match, pairs)
         return loss
 

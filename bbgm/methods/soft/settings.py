@@ -1,8 +1,8 @@
 """Settings of the methods with a soft assignment; nothing here needs torch."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from bbgm.base.registry import name_in
 from bbgm.config import SOFT_LOSSES, BackboneConfig, Model, RunConfig
@@ -38,3 +38,31 @@ class SoftRun(RunConfig):
     def visual(self) -> BackboneConfig:
         """See `RunConfig.visual`."""
         return self.network
+
+    @model_validator(mode="after")
+    def _loss_fits_the_filter(self) -> Self:
+        if self.soft.loss == "offset" and self.protocol.filter == "unfiltered":
+            raise ValueError(
+                "soft.loss: offset needs a partner of every source keypoint, which the filter 'unfiltered' does not "
+                "give: set protocol.filter: intersection or inclusion, or soft.loss: permutation"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _solver_has_costs(self) -> Self:
+        if self.soft.rounding == "solver" and not self.gives_costs:
+            raise ValueError(f"soft.rounding: solver needs costs, which {self.model} does not have: set rounding: lap")
+        return self
+
+
+class EmbeddingRun(SoftRun):
+    """A run of a method that embeds nodes across both graphs of a pair (`bbgm.methods.soft.embedding`)."""
+
+    @model_validator(mode="after")
+    def _graphs_are_alike(self) -> Self:
+        if self.soft.graph1 != self.soft.graph2:
+            raise ValueError(
+                f"soft.graph1 is {self.soft.graph1!r} and soft.graph2 {self.soft.graph2!r}, but {self.model} computes "
+                "the first layer once for each image, whichever side it is on: make them equal"
+            )
+        return self

@@ -1,0 +1,1 @@
+"""NGM (Wang, Yan and Yang, TPAMI 2021), and NGM with edge embedding."""
