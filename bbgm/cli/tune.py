@@ -87,7 +87,7 @@ def _compare(options: argparse.Namespace) -> None:
         parts = " ".join(f"{100 * one:.2f}" for one in trial.accuracies)
         changes = " ".join(f"{100 * (one - other):+.2f}" for one, other in zip(trial.accuracies, first, strict=True))
         print(
-            f"{100 * trial.mean:6.2f} % ({parts}; against the first {changes}), {trial.seconds:.0f} s: {setting}",
+            f"{100 * trial.mean:6.2f} % ({parts}; minus the first {changes}), {trial.seconds:.0f} s: {setting}",
             flush=True,
         )
         if options.record:
