@@ -46,7 +46,7 @@ def _options(given: Sequence[str]) -> dict[str, list[Any]]:
 
 def _tune(options: argparse.Namespace) -> None:
     from bbgm.config import load_run
-    from bbgm.prose import record_trial
+    from bbgm.prose import record_tuning
     from bbgm.runs.tune import grid, nested, tune
 
     chosen = {"dataset": options.dataset, "filter": options.filter}
@@ -65,12 +65,12 @@ def _tune(options: argparse.Namespace) -> None:
         parts = " ".join(f"{100 * one:.1f}" for one in trial.accuracies)
         print(f"{100 * trial.mean:5.1f} % ({parts}), {trial.seconds:.0f} s: {setting}", flush=True)
         if options.record:
-            record_trial(config, setting, trial, f"bbgm tune {config.method} --budget {config.budget} --record")
+            record_tuning(config, setting, trial)
 
 
 def _compare(options: argparse.Namespace) -> None:
     from bbgm.config import load_run
-    from bbgm.prose import record_trial
+    from bbgm.prose import record_tuning
     from bbgm.runs.tune import compare, grid, nested
 
     chosen = {"dataset": options.dataset, "filter": options.filter}
@@ -91,5 +91,4 @@ def _compare(options: argparse.Namespace) -> None:
             flush=True,
         )
         if options.record:
-            source = f"bbgm compare {options.method} --budget {options.budget} --dataset {configs[0].data.dataset}"
-            record_trial(configs[0], setting, trial, source, options.record)
+            record_tuning(configs[0], setting, trial, name=options.record, command="bbgm compare")

@@ -8,6 +8,6 @@ The numbers come from ``measured/<budget>/<table>.csv``, which ``bbgm table --re
 
 from bbgm.prose.files import fill_files, filled, quoting_files
 from bbgm.prose.markers import fill
-from bbgm.prose.measured import read_measured, record, record_trial
+from bbgm.prose.measured import read_measured, record, record_tuning
 
-__all__ = ["fill", "fill_files", "filled", "quoting_files", "read_measured", "record", "record_trial"]
+__all__ = ["fill", "fill_files", "filled", "quoting_files", "read_measured", "record", "record_tuning"]

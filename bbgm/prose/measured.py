@@ -85,8 +85,14 @@ def record(table: Table, results_root: Path | None = None, root: Path | None = N
     return _keep(lines, (root or measured_root()) / budget / f"{label}.csv")
 
 
-def record_trial(
-    config: RunConfig, setting: str, trial: Trial, source: str, name: str = "tuning", root: Path | None = None
+def record_tuning(
+    config: RunConfig,
+    setting: str,
+    trial: Trial,
+    root: Path | None = None,
+    *,
+    name: str = "tuning",
+    command: str = "bbgm tune",
 ) -> Path:
     """Keep what a configuration reached on held-out training images, or over several seeds, in ``<budget>/<name>.csv``.
 
@@ -94,9 +100,9 @@ def record_trial(
         config: of the runs.
         setting: what distinguishes it from others of its method, e.g. ``optimiser.learning_rate=0.001``.
         trial: mean and deviation are those over its folds or seeds.
-        source: the command.
-        name: of the file.
         root: where to; default `measured_root`.
+        name: of the file.
+        command: that made it.
 
     Returns:
         The written file.
@@ -127,7 +133,7 @@ def record_trial(
         "date": datetime.now(UTC).date().isoformat(),
         "hardware": hardware["gpu"] or f"{hardware['cpu']}, {hardware['cores']} cores",
         "commit": machine.commit(),
-        "source": source,
+        "source": f"{command} {config.method} --budget {config.budget} --record",
     }
     return _keep([line], (root or measured_root()) / config.budget / f"{name}.csv")
 

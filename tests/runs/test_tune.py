@@ -1,43 +1,96 @@
-"""Tuning sees no test image and divides the training images; comparisons are of runs as they are."""
+"""Tuning: combinations of settings, images held out of the training part only, the result of a trial; comparisons."""
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from bbgm.cli import main
 from bbgm.config import load_run
-from bbgm.prose import read_measured, record_trial
+from bbgm.data import open_dataset
+from bbgm.data.images.keypoints import Dataset
+from bbgm.prose import read_measured, record_tuning
 from bbgm.runs.train import run
-from bbgm.runs.tune import compare, grid, hold_out, nested, tune
-from tests.support.images import bare_dataset
+from bbgm.runs.tune import Trial, compare, grid, hold_out, nested, tune
 
-SMALL: dict[str, Any] = {"protocol": {"test_pairs_per_class": 4}, "optimiser": {"epochs": 1, "iterations_per_epoch": 1}}
-
-
-def test_folds_divide_the_training_images_and_leave_the_test_images_out() -> None:
-    dataset = bare_dataset()
-    parts = [hold_out(dataset, fold, 2) for fold in range(2)]
-    for cls, images in dataset.train.items():
-        held_out = [image.image_id for part in parts for image in part.test[cls]]
-        assert sorted(held_out) == sorted(image.image_id for image in images)
-        for part in parts:
-            used = [image.image_id for subset in (part.train, part.test) for image in subset[cls]]
-            assert sorted(used) == sorted(image.image_id for image in images)
+SMALL = {"optimiser": {"epochs": 1, "iterations_per_epoch": 2}, "protocol": {"test_pairs_per_class": 2}}
 
 
-def test_errors_name_the_remedy() -> None:
-    with pytest.raises(ValueError, match="5 training images, too few for 3 folds"):
-        hold_out(bare_dataset(), 0, 3)
-    with pytest.raises(ValueError, match="lists its pairs"):
-        hold_out(replace(bare_dataset(), listed={"train": {}, "test": {}}), 0, 2)
-    child = load_run("bbgm_pt_wt", "smoke", 0)
-    with pytest.raises(ValueError, match="tune a method that has no parent"):
-        tune(child)
+@pytest.fixture(scope="module")
+def dataset() -> Dataset:
+    config = load_run("gmn_pl", "smoke", 0)
+    return open_dataset(config.data, config.protocol)
+
+
+def test_a_grid_is_all_combinations() -> None:
+    options = {"optimiser.kind": ["sgd", "adam"], "optimiser.learning_rate": [1, 2], "seed": [3]}
+    found = list(grid(options))
+    assert len(found) == 4
+    assert len({tuple(one.values()) for one in found}) == 4
+    assert nested(found[1]) == {"optimiser": {"kind": "sgd", "learning_rate": 2}, "seed": 3}
+    assert list(grid({})) == [{}]
+
+
+def test_folds_divide_the_training_images_and_leave_the_test_images_alone(dataset: Dataset) -> None:
+    held: list[str] = []
+    for fold in range(3):
+        part = hold_out(dataset, fold, 3)
+        for cls, images in dataset.train.items():
+            train, test = ([image.image_id for image in one[cls]] for one in (part.train, part.test))
+            assert sorted(train + test) == sorted(image.image_id for image in images)
+            assert 6 <= len(test) <= 7
+            held += test
+    assert sorted(held) == sorted(image.image_id for images in dataset.train.values() for image in images)
+
+
+def test_what_cannot_be_held_out(dataset: Dataset) -> None:
+    with pytest.raises(ValueError, match="20 training images, too few for 11 folds"):
+        hold_out(dataset, 0, 11)
+    spair = load_run("gmn_pl", "smoke", 0, dataset="spair")
+    with pytest.raises(ValueError, match="spair lists its pairs"):
+        hold_out(open_dataset(spair.data, spair.protocol), 0, 2)
+    with pytest.raises(ValueError, match="1 folds leave nothing"):
+        tune(load_run("gmn_pl", "smoke", 0), folds=1)
+    with pytest.raises(ValueError, match="bbgm_pt starts from bbgm_pretrain"):
+        tune(load_run("bbgm_pt", "smoke", 0), folds=2)
+
+
+def test_a_trial_is_reproducible_and_depends_on_the_settings() -> None:
+    config = load_run("gmn_pl", "smoke", 0, **SMALL)
+    one, again = (tune(config, folds=2, pairs_per_class=4) for _ in range(2))
+    assert one.accuracies == again.accuracies
+    assert (len(one.accuracies), one.pairs) == (2, 2 * 4 * 5)
+    assert one.mean == np.mean(one.accuracies)
+    changed = load_run("gmn_pl", "smoke", 0, **{**SMALL, "optimiser": {"epochs": 0}})
+    assert tune(changed, folds=2, pairs_per_class=4).accuracies != one.accuracies
+
+
+def test_the_files_of_a_run_do_not_change(tmp_path) -> None:
+    config = load_run("gmn_pl", "smoke", 0, **SMALL)
+    record = run(config, tmp_path)
+    before = {path.name: path.stat().st_mtime_ns for path in record.folder.iterdir()}
+    tune(config, folds=2, pairs_per_class=2)
+    assert {path.name: path.stat().st_mtime_ns for path in record.folder.iterdir()} == before
+
+
+def test_recorded_trials_replace_earlier_ones_of_the_same_settings(tmp_path) -> None:
+    config = load_run("gmn_pl", "smoke", 0)
+    record_tuning(config, "optimiser.learning_rate=1", Trial((0.2, 0.6), 10, 1.0), tmp_path)
+    record_tuning(config, "optimiser.learning_rate=2", Trial((0.5, 0.7), 10, 1.0), tmp_path)
+    path = record_tuning(config, "optimiser.learning_rate=1", Trial((0.4, 0.6), 12, 1.0), tmp_path)
+    assert path == tmp_path / "smoke" / "tuning.csv"
+    frame = read_measured("smoke/tuning", tmp_path)
+    assert frame["setting"].tolist() == ["optimiser.learning_rate=2", "optimiser.learning_rate=1"]
+    assert frame["value"].tolist() == [60, 50]
+    assert frame["std"].tolist() == pytest.approx([14.1421, 14.1421])
+    assert frame["pairs"].tolist() == [10, 12]
+    assert set(frame["table"]) == {"Willow"}
+
+
+def test_a_comparison_has_no_parent() -> None:
     with pytest.raises(ValueError, match="compare a method without a parent"):
-        compare([child])
+        compare([load_run("bbgm_pt_wt", "smoke", 0)])
 
 
 def test_a_comparison_trains_and_tests_as_runs_do(tmp_path: Path) -> None:
@@ -48,7 +101,7 @@ def test_a_comparison_trains_and_tests_as_runs_do(tmp_path: Path) -> None:
     assert trial.pairs == sum(one.metrics["n_pairs"] for one in runs)
     for number in (1, 2):  # of one run there is no deviation
         kept = replace(trial, accuracies=trial.accuracies[:number])
-        path = record_trial(configs[0], "harg.c=10", kept, "bbgm compare", "x", tmp_path)
+        path = record_tuning(configs[0], "harg.c=10", kept, tmp_path, name="x", command="bbgm compare")
         frame = read_measured("smoke/x", tmp_path)
         assert path == tmp_path / "smoke" / "x.csv"
         assert frame["value"].tolist() == pytest.approx([100 * np.mean(kept.accuracies)], abs=1e-3)
@@ -59,12 +112,6 @@ def test_tuning_makes_model_graphs_of_the_images_that_are_not_held_out() -> None
     trial = tune(load_run("harg_prototype", "smoke", 0), folds=2, pairs_per_class=4)
     assert len(trial.accuracies) == 2
     assert trial.mean > 0.5
-
-
-def test_a_grid_has_every_combination() -> None:
-    combinations = list(grid({"a.b": [1, 2], "c": ["x"]}))
-    assert combinations == [{"a.b": 1, "c": "x"}, {"a.b": 2, "c": "x"}]
-    assert nested({"a.b": 1, "a.c": 2, "d": 3}) == {"a": {"b": 1, "c": 2}, "d": 3}
 
 
 def test_commands_print_a_line_for_each_combination(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""Methods with affinities of matches: batches of random features, and K by its definition, formed in full with NumPy."""
+"""Methods with affinities of matches: batches of random features, and K by its definition, in full, with NumPy."""
 
 from collections.abc import Sequence
 

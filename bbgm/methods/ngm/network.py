@@ -41,6 +41,9 @@ from bbgm.methods.soft.association import Association, AssociationLayer, on_sour
 from bbgm.methods.soft.batch import PairBatch
 from bbgm.methods.soft.matcher import SoftMatcher
 
+EDGE_PAIRS = 16
+"""How many pairs are matched at once at test if pairs of edges are embedded, which takes some 10 MB for each."""
+
 
 def mlp(channels: int, width: int) -> nn.Sequential:
     """Two linear layers, each with ReLU."""
@@ -99,6 +102,8 @@ class NGM(SoftMatcher):
             self.classify = nn.ModuleList(nn.Linear(width, 1) for _ in range(count))
             self.last = nn.Linear(width + 1, 1)
         self.edge_embedding = config.ngm.edge_embedding
+        if self.edge_embedding:
+            self.at_once = EDGE_PAIRS
 
     def scores(self, batch: PairBatch) -> Tensor:
         """See `SoftMatcher.scores`."""

@@ -21,7 +21,7 @@ from bbgm.methods.soft.sinkhorn import sinkhorn
 from bbgm.scoring.metrics import batch_accuracy
 
 PAIRS = 128
-"""How many pairs are matched at once at test: bounds the memory."""
+"""How many pairs are matched at once at test, unless a method needs more memory."""
 
 
 class SoftMatcher(VisualMatcher):
@@ -31,7 +31,12 @@ class SoftMatcher(VisualMatcher):
 
     Args:
         config: of the run.
+
+    Attributes:
+        at_once: how many pairs are matched at once at test: bounds the memory.
     """
+
+    at_once: int = PAIRS
 
     def __init__(self, config: SoftRun) -> None:
         super().__init__(config.network)
@@ -87,7 +92,7 @@ class SoftMatcher(VisualMatcher):
             return self.solver(self.instances(pairs))
         return [
             linear_assignment(log_s.exp().cpu().double().numpy())
-            for batch in self.batches(pairs, PAIRS)
+            for batch in self.batches(pairs, self.at_once)
             for log_s in self.normalise(batch, self.scores(batch))
         ]
 
@@ -105,7 +110,7 @@ class SoftMatcher(VisualMatcher):
     @torch.no_grad()
     def instances(self, pairs: Sequence[KeypointPair]) -> list[Instance]:
         """See `Matcher.instances`."""
-        return [one.numpy() for batch in self.batches(pairs, PAIRS) for one in self.costs(batch)]
+        return [one.numpy() for batch in self.batches(pairs, self.at_once) for one in self.costs(batch)]
 
     def set_solvers(self) -> tuple[TimedSolver, TimedJointSolver]:
         """See `Matcher.set_solvers`."""

@@ -1,0 +1,27 @@
+"""``bbgm tune``: one line per combination, errors before anything is trained."""
+
+from collections.abc import Callable
+
+import pytest
+
+from bbgm.cli import main
+
+
+def test_each_combination_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    settings = ["optimiser.learning_rate=1e-3,2e-3", "optimiser.epochs=1", "optimiser.iterations_per_epoch=1"]
+    options = [part for setting in settings for part in ("--set", setting)]
+    assert main(["tune", "gmn_pl", "--budget", "smoke", "--folds", "2", "--pairs", "2", *options]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2
+    for line, rate in zip(lines, ("1e-3", "2e-3"), strict=True):
+        assert " % (" in line
+        assert f"optimiser.learning_rate={rate};optimiser.epochs=1" in line
+
+
+def test_wrong_settings_are_reported_before_training(error_of: Callable[..., str]) -> None:
+    assert "'optimiser.kind' is not of the form" in error_of(
+        "tune", "ngm", "--budget", "smoke", "--set", "optimiser.kind"
+    )
+    message = error_of(*command, "optimiser.learning_rate=1e-3,-1")
+    assert "optimiser.learning_rate" in message
+    assert "greater than 0" in message
