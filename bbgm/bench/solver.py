@@ -97,7 +97,7 @@ def bench_solver(
     Args:
         folder: where the instances are.
         method, effort: as for ``bbgm_solver.solve``, with files of several graphs as for ``bbgm_solver.solve_multi``;
-            files that the method cannot solve ("sync": two graphs, "dual" and "exact": several) are left out.
+            files that the method cannot solve ("sync": two graphs, "exact": several) are left out.
         repeats: how often each instance is solved; the shortest time counts.
         progress: wraps the list of files, e.g. in a progress bar.
 

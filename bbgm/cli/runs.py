@@ -26,6 +26,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     evaluate = commands.add_parser("evaluate", help="evaluate a trained run again; its folder is not changed")
     evaluate.add_argument("run", type=Path, metavar="RUN", help="folder of a finished run")
     evaluate.add_argument("--pairs", type=_positive, help="number of test pairs of each class; default: as in the run")
+    evaluate.add_argument("--solver", help="solver of the test pairs, e.g. dual or best; default: the run's")
     evaluate.add_argument("--json", action="store_true", help="print JSON")
     evaluate.set_defaults(command=_evaluate)
 
@@ -87,7 +88,7 @@ def _evaluate(options: argparse.Namespace) -> None:
     from bbgm.runs.results import load
     from bbgm.runs.train import evaluate_run
 
-    evaluation = evaluate_run(load(options.run), options.pairs)
+    evaluation = evaluate_run(load(options.run), options.pairs, solver=options.solver)
     if options.json:
         print(json.dumps({"per_class": evaluation.per_class, "mean": evaluation.mean}, indent=2))
     else:

@@ -50,7 +50,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--method",
         default="best",
-        help="best, dual (the paper's) or exact; with several graphs best or sync (the paper's); default %(default)s",
+        help="best, dual (the paper's) or exact; with several graphs best, dual or sync; default %(default)s",
     )
     parser.add_argument("--effort", default="default", help="fast, default or thorough (for 'best')")
 

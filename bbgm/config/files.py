@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from bbgm.base.paths import project_root
 from bbgm.base.registry import NAME
+from bbgm.config.experiments import read_experiment
 from bbgm.config.make import make_run
 from bbgm.config.models import FILTER_NAMES
 from bbgm.config.parts import DATASETS
 from bbgm.config.run import RunConfig
+from bbgm.config.yaml_files import read_yaml
 
 SECTIONS = ("datasets", "filters", "budgets")
 """Keys for settings of some runs only; later ones take precedence."""
@@ -41,55 +41,6 @@ def overlay(base: Mapping[str, Any], top: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-class _Loader(yaml.SafeLoader):
-    """Refuses a key that occurs twice, where YAML's readers silently take the last one."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        keys = [key.value for key, _ in node.value]
-        if twice := [key for key in keys if isinstance(key, str) and keys.count(key) > 1]:
-            raise yaml.constructor.ConstructorError(None, None, f"key {twice[0]!r} occurs twice", node.start_mark)
-        return super().construct_mapping(node, deep)
-
-
-def read_yaml(path: Path) -> dict[str, Any]:
-    """The mapping in a YAML file.
-
-    Raises:
-        ValueError: the file does not exist (the error lists its neighbours), is not YAML or holds no mapping.
-    """
-    if not path.is_file():
-        known = sorted(file.stem for file in path.parent.glob("*.yaml"))
-        raise ValueError(f"no configuration {path}: {path.stem!r} is not one of {known}")
-    try:
-        content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise ValueError(f"{path} is not valid YAML: {error}") from error
-    if content is None:
-        return {}
-    if not isinstance(content, dict):
-        raise ValueError(f"{path} must hold a mapping of keys to values, not a {type(content).__name__}")
-    return content
-
-
-def read_experiment(method: str, config_folder: Path | None = None) -> dict[Path, dict[str, Any]]:
-    """The file of an experiment and those that it is ``like:``, by path, weakest first; without that key.
-
-    Raises:
-        ValueError: no such file, or a chain that comes back to where it began.
-    """
-    folder = (config_folder or project_root() / "config") / "experiments"
-    layers: dict[Path, dict[str, Any]] = {}
-    name: Any = method
-    while name is not None:
-        file = folder / f"{name}.yaml"
-        if file in layers:
-            raise ValueError(f"{file.name} is like itself: {', '.join(path.stem for path in layers)}")
-        content = read_yaml(file)
-        name = content.pop("like", None)
-        layers[file] = content
-    return dict(reversed(layers.items()))
-
-
 def load_run(
     method: str,
     budget: str,
@@ -102,12 +53,13 @@ def load_run(
 ) -> RunConfig:
     """The run of one experiment at one budget: ``budgets/<budget>.yaml`` overridden by ``experiments/<method>.yaml``.
 
-    An experiment may be ``like:`` another one: then it overrides that one's settings.
+    An experiment may be ``like:`` another one, or a variant of it: then it overrides that one's settings.
 
     From weakest to strongest: the budget, its ``datasets.<dataset>``, its ``filters.<filter>``, the experiment with its
     sections in the same order and then its ``budgets.<budget>``, and the overrides. A section may contain further ones,
     e.g. ``datasets.voc.filters.unfiltered``. The ``parent:`` of an experiment becomes that run's complete
-    configuration; null means none, even if a weaker layer has one.
+    configuration; null means none, even if a weaker layer has one. Its seed is that of the run itself; where a budget
+    has a number of ``parents``, seeds count up to it and begin again.
 
     Args:
         method: name of a file in ``config/experiments``.
@@ -145,6 +97,7 @@ def _load(
     names = {"datasets": DATASETS.names(), "filters": FILTER_NAMES, "budgets": budget_names(folder)}
     of_budget = {section: names[section] for section in ("datasets", "filters")}
     content = _select(budget_content, chosen, of_budget, budget_file.name)
+    parents = _parents(content.pop("parents", None), budget_file.name)
     for file, layer in layers.items():
         content = overlay(content, _select(layer, chosen, names, file.name))
     if fixed := sorted({"method", "budget", "seed"} & content.keys()):
@@ -154,7 +107,8 @@ def _load(
     content = overlay(content, {"method": method, "budget": budget, "seed": seed, **overrides})
     content.setdefault("setting", _setting(chosen["datasets"], chosen["filters"]))
     if content.get("parent") is not None:
-        content["parent"] = _parent(content["parent"], budget, folder, (*children, method))
+        parent_seed = seed if parents is None else seed % parents
+        content["parent"] = _parent(content["parent"], budget, parent_seed, folder, (*children, method))
     return make_run(content, origin=origin)
 
 
@@ -200,8 +154,19 @@ def _setting(dataset: str, keypoint_filter: str) -> str:
     return str(DATASETS[dataset].setting).format(filter=keypoint_filter) if dataset in DATASETS else ""
 
 
-def _parent(content: Any, budget: str, folder: Path, children: tuple[str, ...]) -> dict[str, Any]:
-    """From ``method, dataset, filter, seed`` of a parent to its complete configuration."""
+def _parents(value: Any, file: str) -> int | None:
+    """How many runs of a parent there are, by a budget's key ``parents``; None: one for each seed."""
+    if value is not None and (type(value) is not int or value < 1):
+        raise ValueError(f"{file}: parents is {value!r}, expected a number of runs, 1 or more")
+    return value
+
+
+def _parent(content: Any, budget: str, seed: int, folder: Path, children: tuple[str, ...]) -> dict[str, Any]:
+    """From ``method, dataset, filter, seed`` of a parent to its complete configuration.
+
+    Args:
+        seed: of the parent, if it does not say.
+    """
     file = f"{children[-1]}.yaml"
     parent = dict(_mapping(content, f"{file}: parent"))
     allowed = {"method", "dataset", "filter", "seed", "optimiser_state"}
@@ -215,6 +180,6 @@ def _parent(content: Any, budget: str, folder: Path, children: tuple[str, ...]) 
         "data": {"dataset": parent.get("dataset", "willow")},
         "protocol": {"filter": parent.get("filter", "intersection")},
     }
-    run = _load(parent["method"], budget, parent.get("seed", 0), folder, given, children)
+    run = _load(parent["method"], budget, parent.get("seed", seed), folder, given, children)
     state = {"optimiser_state": parent["optimiser_state"]} if "optimiser_state" in parent else {}
     return {"run": run, **state}

@@ -84,6 +84,7 @@ JOINT_SOLVERS: Registry[Any] = Registry(
     {
         "best": "bbgm.matching.joint_solvers:best",
         "sync": "bbgm.matching.joint_solvers:sync",
+        "dual": "bbgm.matching.joint_solvers:dual",
     },
 )
 """Functions that make a solver of several graphs (`bbgm.matching.joint_solvers`), given its effort."""
@@ -109,7 +110,11 @@ METHODS: Registry[Any] = Registry(
         "bbgm": "bbgm.methods.bbgm.settings:BBGMRun",
         "dgmc": "bbgm.methods.dgmc.settings:DGMCRun",
         "gmn": "bbgm.methods.gmn.settings:GMNRun",
+        "pca": "bbgm.methods.pca.settings:PCARun",
         "ngm": "bbgm.methods.ngm.settings:NGMRun",
+        "glmnet": "bbgm.methods.glmnet.settings:GLMNetRun",
+        "cie": "bbgm.methods.cie.settings:CIERun",
+        "harg": "bbgm.methods.harg.settings:HargRun",
     },
 )
 """Subclasses of `bbgm.config.RunConfig`."""

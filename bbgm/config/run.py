@@ -100,6 +100,14 @@ class RunConfig(Model):
             )
         return self
 
+    def with_solver(self, name: str) -> Self:
+        """The same run, its pairs matched by another solver of `bbgm.config.SOLVERS`.
+
+        Raises:
+            ValueError: the method uses no solver, or there is none of this name.
+        """
+        raise ValueError(f"{self.model} matches without a solver, so it cannot be matched by {name!r}: leave it out")
+
     def content(self) -> dict[str, Any]:
         """All settings as plain values, as ``config.yaml`` has them."""
         return self.model_dump(mode="json", by_alias=True)

@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from bbgm.base.paths import project_root
-from bbgm.config.files import budget_names, check_budget, load_run, read_yaml
+from bbgm.config.experiments import experiment_names
+from bbgm.config.files import budget_names, check_budget, load_run
 from bbgm.config.models import FILTER_NAMES
 from bbgm.config.parts import DATASETS
 from bbgm.config.run import RunConfig
+from bbgm.config.yaml_files import read_yaml
 
 OTHERS = "others"
 """Stands for every experiment that is not named beside it."""
@@ -32,7 +34,7 @@ def list_runs(
     check_budget(budget, folder)
     experiments, seeds = (_by_filter(content, part) for part in ("experiments", "seeds"))
     budgets = budget_names(folder)
-    known = tuple(sorted(file.stem for file in (folder / "experiments").glob("*.yaml")))
+    known = experiment_names(folder)
     runs: dict[Path, RunConfig] = {}
     for (dataset, name), listed in experiments.items():
         place = f"{dataset}.{name}"

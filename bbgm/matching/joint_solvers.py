@@ -28,7 +28,7 @@ def solve_jointly(instances: Mapping[Pair, Instance], method: str = "best", **op
 
     Args:
         instances: of pairs (p, q), p < q; the matchings of pairs that are missing follow from the others.
-        method: "best", or "sync" (pairs first, then synchronised, whatever that costs).
+        method: "best", "dual" (the paper's) or "sync" (pairs first, then synchronised, whatever that costs).
         options: of `bbgm_solver.solve_multi`.
 
     Raises:
@@ -48,6 +48,11 @@ def best(effort: str) -> JointSolver:
 def sync(effort: str) -> JointSolver:
     """Pairs first, then their permutations are synchronised, which does not look at the costs."""
     return lambda instances: solve_jointly(instances, "sync", effort=effort).matchings
+
+
+def dual(effort: str) -> JointSolver:
+    """The paper's solver (Sec. 3.4): dual block coordinate ascent over all pairs, tied by cycle consistency."""
+    return lambda instances: solve_jointly(instances, "dual", effort=effort).matchings
 
 
 def make_joint_solver(name: str, effort: str = "default") -> "TimedJointSolver":

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from torch import Tensor, nn
 from bbgm.base.paths import cache_root
 from bbgm.base.registry import resolve
 from bbgm.config import BackboneConfig, RunConfig
-from bbgm.data.images.keypoints import KeypointImage
+from bbgm.data.images.keypoints import Dataset, KeypointImage
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.features.backbone import make_backbone
 from bbgm.features.cache import FeatureCache, Features, compute_features
@@ -25,6 +26,19 @@ PAIRS, GRAPHS, IMAGES = 256, 64, 16
 """How many of each are computed at once, where nothing depends on their number: bounds the memory."""
 
 
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What a method bases the matching of one pair on, to look at.
+
+    Attributes:
+        affinity: (n1, n2) float64, the scores of all matches before they compete; larger is better.
+        soft: (n1, n2) float64 in [0, 1], the soft assignment; None for a method that has none.
+    """
+
+    affinity: np.ndarray
+    soft: np.ndarray | None = None
+
+
 class Matcher(nn.Module):
     """Base of the methods: a network with a loss for pairs, and matchings for pairs.
 
@@ -36,6 +50,13 @@ class Matcher(nn.Module):
     batch_accuracy: float = 0.0
     one_to_one: bool = True
 
+    def prepare(self, dataset: Dataset) -> None:
+        """Set what depends on the training images, before the optimiser is made; most methods have nothing to set.
+
+        It must be the same each time, as a run that resumes does it again. What it sets belongs into parameters and
+        buffers, which checkpoints and the trained model hold.
+        """
+
     def loss(self, pairs: Sequence[KeypointPair]) -> Tensor:
         """Training loss of a batch, a scalar."""
         raise NotImplementedError
@@ -46,6 +67,10 @@ class Matcher(nn.Module):
 
     def instances(self, pairs: Sequence[KeypointPair]) -> list[Instance]:
         """The combinatorial problems of pairs, for methods that have them; in evaluation mode, without gradients."""
+        raise NotImplementedError
+
+    def evidence(self, pairs: Sequence[KeypointPair]) -> list[Evidence]:
+        """What the matchings of `predict` are based on, for methods that can show it; in evaluation mode."""
         raise NotImplementedError
 
     def set_solvers(self) -> tuple[TimedSolver, TimedJointSolver]:

@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 Aggregation = Literal["max", "mean", "sum"]
+RootInit = Literal["channels", "kernel"]
 
 
 @dataclass(frozen=True)
@@ -195,6 +196,8 @@ class SplineConv(nn.Module):
         aggr: "max" as in the paper, "mean" or "sum".
         root_weight: add the node's own feature times a separate matrix.
         bias: add a learned constant.
+        root_init: first values of the root's matrix, uniform within +-1 / sqrt(in) ("channels", torch_geometric since
+            2.0) or +-1 / sqrt(K K in) as the kernel's ("kernel", torch_geometric of 2020, when BB-GM was trained).
 
     Attributes:
         weight: (K K, in, out); the matrix of knot (a, b) has index a + K b.
@@ -212,6 +215,7 @@ class SplineConv(nn.Module):
         aggr: Aggregation = "max",
         root_weight: bool = True,
         bias: bool = True,
+        root_init: RootInit = "channels",
     ) -> None:
         super().__init__()
         if dim != 2:
@@ -220,18 +224,20 @@ class SplineConv(nn.Module):
             raise ValueError(f"kernel_size {kernel_size} is too small: linear splines need 2 or more")
         if aggr not in ("max", "mean", "sum"):
             raise ValueError(f"aggr {aggr!r} is not one of ['max', 'mean', 'sum']")
-        self.kernel_size, self.aggr = kernel_size, aggr
+        self.kernel_size, self.aggr, self.root_init = kernel_size, aggr, root_init
         self.weight = nn.Parameter(torch.empty(kernel_size**2, in_channels, out_channels))
         self.lin = nn.Linear(in_channels, out_channels, bias=False) if root_weight else None
         self.bias = nn.Parameter(torch.empty(out_channels)) if bias else None
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Uniform as in torch_geometric: +-1 / sqrt(K K in) for the kernel, +-1 / sqrt(in) for the root, bias 0."""
+        """Uniform as in torch_geometric: +-1 / sqrt(K K in) for the kernel, ``root_init`` for the root, bias 0."""
         matrices, channels, _ = self.weight.shape
-        nn.init.uniform_(self.weight, -((matrices * channels) ** -0.5), (matrices * channels) ** -0.5)
+        bound = (matrices * channels) ** -0.5
+        nn.init.uniform_(self.weight, -bound, bound)
         if self.lin is not None:
-            nn.init.uniform_(self.lin.weight, -(channels**-0.5), channels**-0.5)
+            root = channels**-0.5 if self.root_init == "channels" else bound
+            nn.init.uniform_(self.lin.weight, -root, root)
         if self.bias is not None:
             nn.init.zeros_(self.bias)
 

@@ -1,18 +1,23 @@
-"""Example matchings of a run: for each class a typical test pair (the paper's Fig. 1 and last figure)."""
+"""Example matchings: a typical test pair of each class (paper Fig. 1), one pair by several methods."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bbgm.data.images.keypoints import Dataset
+from bbgm.data.images.keypoints import FRAME, Dataset
 from bbgm.data.sampling.pairs import KeypointPair
-from bbgm.plotting.matching import plot_matchings
-from bbgm.plotting.style import WIDTH
+from bbgm.plotting.matching import GAP, plot_matching, plot_matchings
+from bbgm.plotting.style import RIGHT, WIDTH, WRONG, literal, new_figure, styled
 from bbgm.scoring.predictions import Prediction
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from bbgm.methods.base import Evidence
+
+ROW = 1.12  # height of a method, in
 
 
 def typical_predictions(predictions: Sequence[Prediction]) -> list[Prediction]:
@@ -47,9 +52,72 @@ def plot_gallery(
     return plot_matchings(pairs, [one.assignment for one in predictions], columns=columns, width=width)
 
 
+@styled
+def plot_methods(
+    pair: KeypointPair,
+    evidence: Mapping[str, "Evidence"],
+    assignments: Mapping[str, np.ndarray],
+    *,
+    width: float = WIDTH,
+) -> "Figure":
+    """One row per method: the scores of all matches, the soft assignment, the matching drawn on the images.
+
+    Keypoints of the target are put into the order of their partners, so that true matches are on the diagonal; those
+    without a partner follow. Scores have their own scale in each picture, as methods measure them in different units.
+    In the soft assignment, a green square is a right match that is made, an orange one a wrong match.
+
+    Args:
+        evidence: by the method's name; see `bbgm.methods.base.Evidence`.
+        assignments: by the same names, (n1,) each, index into ``pair.kept2``, -1 = unmatched.
+
+    Raises:
+        ValueError: no method, or the names differ.
+    """
+    if not evidence or list(evidence) != list(assignments):
+        raise ValueError(f"evidence of {list(evidence)} but assignments of {list(assignments)}: give the same methods")
+    figure = new_figure(ROW * len(evidence) + 0.3, width)
+    axes = figure.subplots(len(evidence), 3, squeeze=False, width_ratios=[1, 1, (2 * FRAME + GAP) / FRAME])
+    rows, columns = _diagonal(pair.truth, len(pair.kept2))
+    for (name, seen), line in zip(evidence.items(), axes, strict=True):
+        assignment = np.asarray(assignments[name])
+        made = np.zeros(seen.affinity.shape, dtype=bool)
+        matched = np.flatnonzero(assignment >= 0)
+        made[matched, assignment[matched]] = True
+        _draw_matrix(line[0], seen.affinity[np.ix_(rows, columns)], None)
+        soft = made.astype(float) if seen.soft is None else seen.soft
+        _draw_matrix(line[1], soft[np.ix_(rows, columns)], (0.0, 1.0))
+        right = pair.truth_matrix[np.ix_(rows, columns)]
+        for i, j in zip(*np.nonzero(made[np.ix_(rows, columns)]), strict=True):
+            _draw_square(line[1], i, j, RIGHT if right[i, j] else WRONG)
+        plot_matching(line[2], pair, assignment, title="")
+        line[0].set_ylabel(literal(name))
+    for ax, title in zip(axes[0], ("scores", "assignment", "matching"), strict=True):
+        ax.set_title(title, pad=3)
+    return figure
+
+
 def _pair_of(dataset: Dataset, prediction: Prediction) -> KeypointPair:
     images = {image.image_id: image for image in dataset.images(prediction.cls, "test")}
     names = prediction.source, prediction.target
     if absent := [name for name in names if name not in images]:
         raise ValueError(f"{absent[0]} is not a test image of this data set: open the one that the run was made with")
     return KeypointPair(images[names[0]], images[names[1]], prediction.kept1, prediction.kept2, prediction.difficulty)
+
+
+def _diagonal(truth: np.ndarray, n2: int) -> tuple[np.ndarray, np.ndarray]:
+    """Orders of rows and columns that put the true matches on the diagonal."""
+    rows = np.argsort(truth < 0, kind="stable")
+    partners = truth[rows][truth[rows] >= 0]
+    return rows, np.concatenate([partners, np.setdiff1d(np.arange(n2), partners)])
+
+
+def _draw_matrix(ax: "Axes", values: np.ndarray, limits: tuple[float, float] | None) -> None:
+    low, high = limits or (float(values.min()), float(values.max()))
+    ax.imshow(values, cmap="Greys", vmin=low, vmax=high, interpolation="nearest")
+    ax.set(xticks=[], yticks=[], aspect="equal")
+
+
+def _draw_square(ax: "Axes", row: int, column: int, colour: str) -> None:
+    from matplotlib.patches import Rectangle
+
+    ax.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, edgecolor=colour, linewidth=1.0))

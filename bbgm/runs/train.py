@@ -94,6 +94,7 @@ def _make(
     write_json(folder / "split.json", {**dataset.split_record(), **left_out})
 
     checkpoints = Checkpoints(folder / CHECKPOINT, config_hash)
+    matcher.prepare(dataset)
     optimiser = make_optimiser(matcher, config, parent)
     history = fit(matcher, optimiser, dataset, config, checkpoints, show_progress)
     rates = (f"lr_{group['name']}" for group in optimiser.param_groups)
@@ -113,34 +114,43 @@ def _make(
     checkpoints.clear()
 
 
-def load_matcher(record: RunRecord) -> Matcher:
+def load_matcher(record: RunRecord, solver: str | None = None) -> Matcher:
     """The trained network of a run, in evaluation mode.
 
+    Args:
+        solver: a name in `bbgm.config.SOLVERS` to match pairs with; None: that of the run.
+
     Raises:
-        ValueError: the stored parameters do not fit the configuration.
+        ValueError: the stored parameters do not fit the configuration, no such solver, or a method that uses none.
     """
-    matcher = make_matcher(record.config)
+    config = record.config if solver is None else record.config.with_solver(solver)
+    matcher = make_matcher(config)
     read_model(record.folder / "model.safetensors", matcher)
     return matcher.to(machine.device()).eval()
 
 
-def evaluate_run(record: RunRecord, pairs_per_class: int | None = None, progress: bool = True) -> Evaluation:
+def evaluate_run(
+    record: RunRecord, pairs_per_class: int | None = None, progress: bool = True, solver: str | None = None
+) -> Evaluation:
     """Evaluate a trained run again; nothing is written.
 
     Args:
         pairs_per_class: of the pairs to draw; None: the recorded test pairs of the run, even if other pairs would be
             drawn today.
+        solver: see `load_matcher`.
 
     Raises:
-        ValueError: the data set lacks a recorded image or keypoint, or it does not fit the configuration.
+        ValueError: the data set lacks a recorded image or keypoint, it does not fit the configuration, or `solver` does
+            not.
     """
     protocol, recorded = record.config.protocol, record.predictions
     if pairs_per_class is not None:
         recorded = []
         protocol = protocol.model_copy(update={"test_pairs_per_class": pairs_per_class})
+    matcher = load_matcher(record, solver)
     dataset = open_dataset(record.config.data, protocol)
     with reproducible(record.config.threads):
-        return evaluate(load_matcher(record), dataset, protocol, progress, recorded)
+        return evaluate(matcher, dataset, protocol, progress, recorded)
 
 
 def _summary(

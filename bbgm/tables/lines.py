@@ -88,7 +88,7 @@ def make_lines(spec: TableSpec, groups: Sequence[Sequence[RunRecord]], printed: 
         and (row.which == "test" or "sets" in group[0].metrics)
     ]
     _check_names(lines)
-    return sorted([*lines, *_quoted(spec, printed)], key=lambda line: line.sort_key)
+    return sorted([*lines, *_quoted(spec, printed, lines)], key=lambda line: line.sort_key)
 
 
 def _check_names(lines: Sequence[Line]) -> None:
@@ -106,17 +106,20 @@ def _line(spec: TableSpec, row: Row, runs: Sequence[RunRecord], printed: pd.Data
     config = runs[0].config
     title, setting = spec.title_of(config), row.setting_of(config)
     same = printed["setting"].isin([setting, f"filter={config.protocol.filter}"])
-    of_place = printed["method"] == (row.published or row.title).format(title)
-    of_paper = same & (printed["method"] == row.published.format(title))
+    name = spec.printed_as.get(title, title)
+    of_place = printed["method"] == (row.published or row.title).format(name)
+    of_paper = same & (printed["method"] == row.published.format(name))
     place = int(np.argmax(same & of_place)) if (same & of_place).any() else len(printed)
     return Line(spec, row, runs, row.title.format(title), setting, printed[of_paper].set_index("column"), place)
 
 
-def _quoted(spec: TableSpec, printed: pd.DataFrame) -> list[Line]:
-    """The rows that the paper did not run itself but quotes."""
+def _quoted(spec: TableSpec, printed: pd.DataFrame, lines: Sequence[Line]) -> list[Line]:
+    """The rows that the paper did not run itself but quotes, without those that stand beside runs of ours."""
     if spec.elsewhere:
         return []
-    quoted = printed[published.is_quoted(printed)]
+    beside = {key for line in lines for key in line.paper[["method", "setting"]].itertuples(index=False, name=None)}
+    keys = pd.Series(list(zip(printed["method"], printed["setting"], strict=True)), index=printed.index)
+    quoted = printed[published.is_quoted(printed) & ~keys.isin(beside)]
     return [
         Line(spec, Row(), (), method, setting, rows.set_index("column"), int(rows.index[0]))
         for (method, setting), rows in quoted.groupby(["method", "setting"], sort=False)

@@ -36,6 +36,7 @@ def make_notes(
     for name, group in zip(names, groups, strict=True):
         training.setdefault(describe_training(group[0].config), []).append(name)
     notes = [f"{' and '.join(same)}: {text}." for text, same in training.items()]
+    notes += _describe_parents(names, groups)
     notes += _describe_differences(names, [group[0].config for group in groups])
     n_pairs = config.protocol.test_pairs_per_class or "all that the data set lists of"
     notes.append(
@@ -76,6 +77,20 @@ def describe_training(config: RunConfig) -> str:
         return f"not trained on {config.data.dataset}{start or f' ({backbone})'}"
     iterations = optimiser.epochs * optimiser.iterations_per_epoch
     return f"{iterations} iteration{'s' if iterations > 1 else ''} of {optimiser.batch_size} pairs, {backbone}{start}"
+
+
+def _describe_parents(names: Sequence[str], groups: Sequence[Sequence[RunRecord]]) -> list[str]:
+    """Of the rows whose runs share pre-trainings: their deviation is too small."""
+    found: dict[tuple[int, int], list[str]] = {}
+    for name, group in zip(names, groups, strict=True):
+        parents = {run.config.parent.run.seed for run in group if run.config.parent}
+        if 0 < len(parents) < len(group):
+            found.setdefault((len(group), len(parents)), []).append(name)
+    return [
+        f"{' and '.join(same)}: {runs} runs start from {parents} pre-training{'s' if parents > 1 else ''}, so the "
+        "deviation lacks that of pre-training."
+        for (runs, parents), same in found.items()
+    ]
 
 
 def _names(spec: TableSpec, configs: Sequence[RunConfig]) -> list[str]:

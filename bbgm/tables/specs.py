@@ -4,11 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from bbgm.config import DATASETS, RunConfig
+from bbgm.config import DATASETS, RunConfig, is_variant
 from bbgm.runs.counts import Which
-
-PARENTS = ("bbgm_pretrain", "dgmc_pretrain")
-"""Experiments that other runs start from; no table shows them."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +50,7 @@ class TableSpec:
         by: what the columns are.
         columns: class, or number of the viewpoint difficulty -> the paper's column, in the paper's order.
         titles: title of a method -> its name in this table.
+        printed_as: name in this table -> the paper's name of it, where that is another one; empty: it has none.
         rows: what is shown of each method.
         summary: name of the last column.
         notes: about the table's own protocol.
@@ -69,6 +67,7 @@ class TableSpec:
     by: Literal["class", "viewpoint"] = "class"
     columns: Mapping[str, str] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)
+    printed_as: Mapping[str, str] = field(default_factory=dict)
     rows: tuple[Row, ...] = (Row(),)
     summary: str = "mean"
     notes: tuple[str, ...] = ()
@@ -86,15 +85,20 @@ class TableSpec:
         """Whether it shows the runs of a method on its data set and filters.
 
         A method that no table of the data set names is a user's own: it joins all of them whose rows may be compared.
+        No table shows a variant that other runs start from.
         """
-        named = {*PARENTS, *(name for spec in SPECS.values() if spec.dataset == self.dataset for name in spec.methods)}
-        return method in self.methods or (self.extras and method not in named)
+        named = {name for spec in SPECS.values() if spec.dataset == self.dataset for name in spec.methods}
+        own = self.extras and method not in named and not is_variant(method, "pretrain")
+        return method in self.methods or own
 
 
 def _columns(dataset: str) -> dict[str, str]:
     """The columns of a data set: for each class the paper's name of it, in the paper's order."""
     return dict(DATASETS[dataset].table_columns())
 
+
+PEERS = ("gmn", "gmn_pl", "pca_gm", "ipca_gm", "ngm", "ngm_edges", "glmnet", "cie", "harg_ssvm")
+"""The methods that the paper compares with, but for DGMC*; and close relatives of them."""
 
 VOC, WILLOW, SPAIR = map(_columns, ("voc", "willow", "spair"))
 
@@ -143,8 +147,12 @@ SPECS: dict[str, TableSpec] = {
             title="Keypoint matching accuracy (%) on Pascal VOC, keypoints that both images have",
             dataset="voc",
             filters=("intersection",),
-            methods=("dgmc", "bbgm", "bbgm_untrained"),
+            methods=(*PEERS, "dgmc", "bbgm", "bbgm_untrained"),
             columns=VOC,
+            notes=(
+                "NGM+ is of an early version of its paper that is not available; NGM with edge embedding is probably "
+                "the same method, and is not compared with it.",
+            ),
         ),
         TableSpec(
             label="PascalVOCunfiltered",
@@ -164,12 +172,19 @@ SPECS: dict[str, TableSpec] = {
             dataset="willow",
             filters=("intersection",),
             methods=(
-                *("dgmc_pt", "dgmc", "dgmc_pt_wt", "bbgm_pt", "bbgm", "bbgm_pt_wt", "bbgm_untrained", "bbgm_finetuned"),
+                *(f"{name}{variant}" for name in (*PEERS, "dgmc", "bbgm") for variant in ("", "_pt", "_pt_wt")),
+                *("bbgm_untrained", "bbgm_finetuned"),
                 *("fixed_affinity", "frozen_vgg", "unary_costs", "sinkhorn"),
             ),
             columns=WILLOW,
+            titles={"CIE1-H": "CIE"},
+            printed_as={"GMN": "GMN-PL", "GMN-PL": ""},
             rows=(Row(setting="{setting}"),),
             notes=(
+                "The paper's row GMN-PL has the numbers that Wang et al. (ICCV 2019) print for GMN, with the "
+                "offset loss: it is compared with our GMN.",
+                "HARG-SSVM (VGG) has other features and candidates than the printed HARG-SSVM, and is not compared with "
+                "it.",
                 "Pt: trained on Pascal VOC, Wt: trained on Willow; only rows of one setting are compared, as the paper "
                 "asks.",
             ),

@@ -17,7 +17,7 @@ namespace {
 using Pair = std::tuple<int, int, const gm::Problem*>;
 
 py::tuple solve_multi(const std::vector<int>& size, const std::vector<Pair>& pairs, const gm::Options& pair_options,
-                      int method, int starts, std::uint64_t seed, int threads) {
+                      int method, int starts, std::uint64_t seed, int max_iterations, int round_every, int threads) {
   std::vector<gm::GraphPair> graph_pairs;
   for (const auto& [p, q, problem] : pairs) graph_pairs.push_back({p, q, problem});
   gm::MultiOptions options;
@@ -25,6 +25,8 @@ py::tuple solve_multi(const std::vector<int>& size, const std::vector<Pair>& pai
   options.pair = pair_options;
   options.starts = starts;
   options.seed = seed;
+  options.max_iterations = max_iterations;
+  options.round_every = round_every;
   options.threads = threads;
   const gm::MultiProblem problem(size, std::move(graph_pairs));
   const gm::MultiResult result = without_gil([&](const gm::GiveUp& give_up) {

@@ -55,7 +55,7 @@ def test_the_work_of_the_paper_budget_is_the_papers() -> None:
     assert work == {
         "voc/intersection/bbgm": (5, 20_000, 160_000, 20_000, 0),
         "voc/unfiltered/bbgm": (2, 20_000, 160_000, 20_000, 20_000 * 10),
-        "voc/intersection/bbgm_pretrain": (1, 20_000, 160_000, 1_000, 0),
+        "voc/intersection/bbgm_pretrain": (20, 20_000, 160_000, 1_000, 0),
         "willow/intersection/bbgm_pt": (1, 0, 0, 500, 0),
         "willow/intersection/bbgm_pt_wt": (20, 400, 3_200, 500, 0),
         "spair/intersection/bbgm": (5, 4_000, 32_000, 12_234, 0),
@@ -64,8 +64,8 @@ def test_the_work_of_the_paper_budget_is_the_papers() -> None:
     pretrain = "paper/voc/intersection/bbgm_pretrain/seed0"
     assert parents == {"bbgm": None, "bbgm_pretrain": None, "bbgm_pt": pretrain, "bbgm_pt_wt": pretrain}
     total = plan.to_dict()["total"]
-    assert total["runs"] == 34
-    assert total["training_pairs"] == 8 * 160_000 + 20 * 3_200 + 5 * 32_000
+    assert total["runs"] == 53
+    assert total["training_pairs"] == 27 * 160_000 + 20 * 3_200 + 5 * 32_000
     assert total["hours"] == {"cpu": None, "gpu": None}
 
 
@@ -74,7 +74,7 @@ def test_hours_come_from_speeds() -> None:
     by_hand = {
         "voc/intersection/bbgm": 5 * (160_000 / 40 + 20_000 / 100),
         "voc/unfiltered/bbgm": 2 * (160_000 / 40 + (20_000 + 200_000) / 100 + 20_000 * 0.09),
-        "voc/intersection/bbgm_pretrain": 160_000 / 40 + 1_000 / 100,
+        "voc/intersection/bbgm_pretrain": 20 * (160_000 / 40 + 1_000 / 100),
         "willow/intersection/bbgm_pt": 500 / 100,
         "willow/intersection/bbgm_pt_wt": 20 * (3_200 / 40 + 500 / 100),
         "spair/intersection/bbgm": 5 * (32_000 / 40 + 12_234 / 100),

@@ -115,6 +115,15 @@ def test_the_stored_network_gives_the_stored_scores(reference: RunRecord) -> Non
     assert evaluate_run(reference, pairs_per_class=2).per_class["Car"]["n_pairs"] == 2
 
 
+def test_a_run_evaluated_with_another_solver(reference: RunRecord) -> None:
+    trained = evaluate_run(reference)
+    other = evaluate_run(reference, solver="dual")
+    assert [item.truth.tolist() for item in other.predictions] == [item.truth.tolist() for item in trained.predictions]
+    assert evaluate_run(reference, solver=reference.config.solver.method).per_class == trained.per_class  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match="no solver 'none'"):
+        evaluate_run(reference, solver="none")
+
+
 def test_the_recorded_test_pairs_are_those_of_the_protocol_and_rebuild_them(reference: RunRecord) -> None:
     config = reference.config
     dataset = open_dataset(config.data, config.protocol)

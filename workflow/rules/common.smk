@@ -69,8 +69,8 @@ def tables_of(*names):
 
 
 # Notebooks of the pipeline, and the files that each needs, so that it reads them instead of making them again. Each
-# draws figures/<budget>/<notebook>.pdf and .png.
-NOTEBOOKS = {
+# draws figures/<budget>/<notebook>.pdf and .png. A budget without runs on Willow, or without a table, leaves some out.
+OF_WILLOW = {
     "00_start_here": runs_where("willow", "intersection", "bbgm", "bbgm_untrained"),
     "01_loss_landscape": runs_where("willow", "intersection", "bbgm"),
     "02_graph_matching": data_of("willow") + runs_where("willow", "unfiltered", "bbgm"),
@@ -83,7 +83,9 @@ OF_TABLES = {
     "07_unfiltered": {"PascalVOCunfiltered"},
     "09_spair": {"Spair", "Spair-classes"},
     "10_ablations": {"PascalVOCAblation"},
+    "11_methods": {"PascalVOCBig"},
 }
+NOTEBOOKS = OF_WILLOW if any(run.data.dataset == "willow" for run in RUNS) else {}
 NOTEBOOKS |= {name: tables_of(*tables) for name, tables in OF_TABLES.items() if tables.issubset(TABLES)}
 
 
@@ -112,8 +114,8 @@ def needs_of_run(wildcards):
 
 
 def experiments_of_run(wildcards):
-    """The file of its experiment, and the files that it is `like:`."""
-    return [f"config/experiments/{file.name}" for file in read_experiment(wildcards.method)]
+    """The file of its experiment, that of its variant, and the files that it is `like:`."""
+    return [f"config/{file.parent.name}/{file.name}" for file in read_experiment(wildcards.method)]
 
 
 def threads_of_run(wildcards):

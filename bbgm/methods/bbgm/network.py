@@ -23,21 +23,27 @@ from bbgm.graphs.delaunay import Graph, pseudo_coordinates
 from bbgm.matching.instance import Instance
 from bbgm.matching.joint_solvers import TimedJointSolver, make_joint_solver
 from bbgm.matching.solvers import TimedSolver, make_solver
-from bbgm.methods.base import PAIRS, VisualMatcher, seeded
+from bbgm.methods.base import PAIRS, Evidence, VisualMatcher, seeded
 from bbgm.methods.batching import Side, incidence_matrices
 from bbgm.methods.bbgm.affinity import Affinity, global_features
 from bbgm.methods.bbgm.settings import BBGMRun
 from bbgm.methods.losses import add_margin
-from bbgm.methods.spline import SplineConv, SplinePlan
+from bbgm.methods.spline import RootInit, SplineConv, SplinePlan
 
 
 class SplineCNN(nn.Module):
     """Geometric refinement: x + weight * SplineConv(ReLU(SplineConv(x))), maxima over the neighbours, C -> C -> C."""
 
-    def __init__(self, channels: int, weight: float, layer: type[SplineConv] = SplineConv) -> None:
+    def __init__(
+        self,
+        channels: int,
+        weight: float,
+        layer: type[SplineConv] = SplineConv,
+        root_init: RootInit = "channels",
+    ) -> None:
         super().__init__()
         self.weight = weight
-        self.first, self.second = layer(channels, channels), layer(channels, channels)
+        self.first, self.second = (layer(channels, channels, root_init=root_init) for _ in range(2))
 
     def forward(self, x: Tensor, graphs: Sequence[Graph]) -> Tensor:
         """Refine the features (N, C) of the nodes of several graphs, one graph after another."""
@@ -99,7 +105,9 @@ class BBGM(VisualMatcher):
             channels, global_channels = self.backbone.node_channels, 2 * self.backbone.global_channels
             affinity: Callable[[int, int], Affinity] = AFFINITIES[network.affinity]
             spline: type[SplineConv] = SPLINES[network.spline]
-            self.refinement = SplineCNN(channels, network.refine_weight, spline) if network.refine else None
+            self.refinement = (
+                SplineCNN(channels, network.refine_weight, spline, network.root_init) if network.refine else None
+            )
             self.vertex_affinity = affinity(channels, global_channels)
             self.edge_affinity = affinity(channels, global_channels) if network.quadratic else None
         self.solver = make_solver(config.solver.method, full=config.solver.full)
@@ -131,6 +139,10 @@ class BBGM(VisualMatcher):
     def instances(self, pairs: Sequence[KeypointPair]) -> list[Instance]:
         """See `Matcher.instances`. Put the network into evaluation mode before."""
         return [instance for part in self._instances(pairs) for instance in part]
+
+    def evidence(self, pairs: Sequence[KeypointPair]) -> list[Evidence]:
+        """See `Matcher.evidence`: the similarities of keypoints; those of edges are not shown."""
+        return [Evidence(-instance.unary) for instance in self.instances(pairs)]
 
     def set_solvers(self) -> tuple[TimedSolver, TimedJointSolver]:
         """See `Matcher.set_solvers`."""

@@ -15,6 +15,11 @@ class NetworkConfig(BackboneConfig):
     refine: bool = Field(True, description="SplineCNN refinement")
     refine_weight: float = Field(0.1, description="weight of the SplineCNN output added to the visual features")
     spline: Annotated[str, name_in(SPLINES)] = Field("bbgm", description="whose SplineConv; both give the same results")
+    root_init: Literal["channels", "kernel"] = Field(
+        "channels",
+        description="first values of SplineConv's root matrices: within 1 / sqrt(C) as in torch_geometric today, or "
+        "within 1 / sqrt(K K C) as in 2020",
+    )
     affinity: Annotated[str, name_in(AFFINITIES)] = Field(
         "global", description="a from global features, or one learned vector"
     )
@@ -47,7 +52,7 @@ class SolverConfig(Model):
     lambda_: float = Field(80.0, alias="lambda", gt=0, description="acts on the gradient of the batch-mean loss")
     margin: float = Field(1.0, ge=0, description="alpha, added to the true unary costs in training")
     multi: Annotated[str, name_in(JOINT_SOLVERS)] = Field(
-        "best", description="solver of sets; sync: by synchronisation of the pairs' matchings"
+        "best", description="solver of sets; dual: the paper's; sync: synchronises the pairs' matchings only"
     )
 
     model_config = ConfigDict(populate_by_name=True)
@@ -67,6 +72,11 @@ class BBGMRun(RunConfig):
     def visual(self) -> NetworkConfig:
         """See `RunConfig.visual`."""
         return self.network
+
+    def with_solver(self, name: str) -> Self:
+        """See `RunConfig.with_solver`."""
+        SOLVERS.check(name)
+        return self.model_copy(update={"solver": self.solver.model_copy(update={"method": name})})
 
     @model_validator(mode="after")
     def _sinkhorn_has_unary_costs(self) -> Self:

@@ -37,10 +37,10 @@ from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.graphs.delaunay import Graph, largest_offset, pseudo_coordinates
 from bbgm.matching.instance import Instance
 from bbgm.matching.solvers import make_solver
-from bbgm.methods.base import PAIRS, VisualMatcher, seeded
+from bbgm.methods.base import PAIRS, Evidence, VisualMatcher, seeded
 from bbgm.methods.batching import Side
 from bbgm.methods.dgmc.settings import DGMCConfig, DGMCRun
-from bbgm.methods.spline import SplineConv, SplinePlan
+from bbgm.methods.spline import RootInit, SplineConv, SplinePlan
 from bbgm.scoring.metrics import batch_accuracy
 
 EPSILON = 1e-8  # in the logarithm of the loss, as in the authors' code
@@ -54,11 +54,16 @@ class SplineStack(nn.Module):
         width: of the layers and of the output.
         concat: the linear layer sees the input and both layers' outputs, rather than the last output.
         dropout: share of the linear layer's inputs that is set to 0 in training.
+        root_init: of both layers.
     """
 
-    def __init__(self, channels: int, width: int, concat: bool, dropout: float = 0.0) -> None:
+    def __init__(
+        self, channels: int, width: int, concat: bool, dropout: float = 0.0, root_init: RootInit = "channels"
+    ) -> None:
         super().__init__()
-        self.first, self.second = SplineConv(channels, width, aggr="mean"), SplineConv(width, width, aggr="mean")
+        self.first, self.second = (
+            SplineConv(inputs, width, aggr="mean", root_init=root_init) for inputs in (channels, width)
+        )
         self.final = nn.Linear(channels + 2 * width if concat else width, width)
         self.concat, self.dropout = concat, dropout
 
@@ -109,8 +114,9 @@ class DGMC(VisualMatcher):
         width, indicator = self.settings.channels, self.settings.consensus_channels
         with seeded(config.seed):
             super().__init__(config.network, unit=self.settings.features == "unit")
-            self.local = SplineStack(self.backbone.node_channels, width, concat=False, dropout=self.settings.dropout)
-            self.consensus = SplineStack(indicator, indicator, concat=True)
+            dropout, root_init = self.settings.dropout, self.settings.root_init
+            self.local = SplineStack(self.backbone.node_channels, width, False, dropout, root_init)
+            self.consensus = SplineStack(indicator, indicator, concat=True, root_init=root_init)
             self.compare1, self.compare2 = nn.Linear(indicator, indicator), nn.Linear(indicator, 1)
         self.solver = make_solver("best", full=True)
         self.one_to_one = self.settings.rounding == "lap"
@@ -149,6 +155,17 @@ class DGMC(VisualMatcher):
                 found += self.solver([Instance.linear(-part) for part in parts])
             else:
                 found += [part.argmax(axis=1).astype(np.int32) for part in parts]
+        return found
+
+    @torch.no_grad()
+    def evidence(self, pairs: Sequence[KeypointPair]) -> list[Evidence]:
+        """See `Matcher.evidence`: log S_0, and S_L."""
+        found: list[Evidence] = []
+        for batch in self._batches(pairs, PAIRS):
+            initial, final = (part.cpu().double().numpy() for part in self.correspondences(batch))
+            for log_0, log_s, pair in zip(initial, final, pairs[len(found) :], strict=False):
+                n1, n2 = len(pair.kept1), len(pair.kept2)
+                found.append(Evidence(log_0[:n1, :n2], np.exp(log_s[:n1, :n2])))
         return found
 
     def correspondences(self, batch: Batch) -> tuple[Tensor, Tensor]:

@@ -24,6 +24,9 @@ class DGMCConfig(Model):
     pseudo: Literal["graph", "frame"] = Field(
         "graph", description="edges' coordinates relative to the graph's largest, or to the image's side as in BB-GM"
     )
+    root_init: Literal["channels", "kernel"] = Field(
+        "channels", description="first values of SplineConv's root matrices, as `network.root_init` of BB-GM"
+    )
     rounding: Literal["argmax", "lap"] = Field(
         "argmax", description="the likeliest target of each source keypoint, as scored by its authors, or a matching"
     )

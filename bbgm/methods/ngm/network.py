@@ -16,9 +16,9 @@ channel (K), then 16. In each layer, for the edge from the match (i, a) to its n
 
     W <- MLP([W ; v_jb]),   m_c = (A * W_c) f_m(v)_c + f_v(v)_c   for each channel c.
 
-The paper's tables have a row "NGM+", of an early version of the NGM paper. Its text is not available to us, and the
+The paper's tables have a row "NGM+" of an early version of the NGM paper. Its text is not available to us, and the
 published version has no NGM+. Edge embeddings are part of the public code, where no configuration uses them: the
-likeliest meaning of the name, but not certain. So our row has its own name.
+likeliest meaning of the name, but not certain. So our row has a name of its own.
 
 Differs from the paper:
 

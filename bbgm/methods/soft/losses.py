@@ -40,7 +40,8 @@ def hungarian_attention(log_match: Sequence[Tensor], pairs: Sequence[KeypointPai
     sums = []
     for log_s, true in zip(log_match, _truth(log_match, pairs), strict=True):
         chosen = torch.zeros_like(true)
-        assignment = linear_assignment(log_s.detach().exp().cpu().double().numpy())
+        # Of a network that has diverged too: its loss is then not finite, which training reports.
+        assignment = linear_assignment(log_s.detach().exp().nan_to_num().cpu().double().numpy())
         rows = np.flatnonzero(assignment >= 0)
         chosen[torch.from_numpy(rows), torch.from_numpy(assignment[rows]).long()] = True
         sums.append(cross_entropies(log_s, true)[true | chosen].sum())

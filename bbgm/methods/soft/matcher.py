@@ -13,7 +13,7 @@ from bbgm.matching.instance import Instance
 from bbgm.matching.joint_solvers import TimedJointSolver, make_joint_solver
 from bbgm.matching.linear import linear_assignment
 from bbgm.matching.solvers import TimedSolver, make_solver
-from bbgm.methods.base import VisualMatcher
+from bbgm.methods.base import Evidence, VisualMatcher
 from bbgm.methods.batching import NodeRows, Side
 from bbgm.methods.soft.batch import GraphBatch, PairBatch, make_graph
 from bbgm.methods.soft.settings import SoftRun
@@ -78,6 +78,10 @@ class SoftMatcher(VisualMatcher):
         truth = [torch.from_numpy(pair.truth_matrix).to(one.device) for pair, one in zip(pairs, log_match, strict=True)]
         # Two entries of a row or column that sums to 1 cannot both be above 1/2.
         self.batch_accuracy = batch_accuracy([one.detach().exp() > 0.5 for one in log_match], truth)
+        return self.objective(log_match, pairs)
+
+    def objective(self, log_match: Sequence[Tensor], pairs: Sequence[KeypointPair]) -> Tensor:
+        """The loss of soft matches log S (n1, n2), one for each pair."""
         loss: Tensor = SOFT_LOSSES[self.settings.loss](log_match, pairs)
         return loss
 
@@ -91,6 +95,17 @@ class SoftMatcher(VisualMatcher):
             for batch in self.batches(pairs, self.at_once)
             for log_s in self.normalise(batch, self.scores(batch))
         ]
+
+    @torch.no_grad()
+    def evidence(self, pairs: Sequence[KeypointPair]) -> list[Evidence]:
+        """See `Matcher.evidence`: scores and soft assignments."""
+        found = []
+        for batch in self.batches(pairs, PAIRS):
+            scores = self.scores(batch)
+            for raw, log_s in zip(batch.cut(scores), self.normalise(batch, scores), strict=True):
+                affinity, soft = (part.cpu().double().numpy() for part in (raw, log_s.exp()))
+                found.append(Evidence(affinity, soft))
+        return found
 
     @torch.no_grad()
     def instances(self, pairs: Sequence[KeypointPair]) -> list[Instance]:

@@ -53,3 +53,16 @@ class SoftRun(RunConfig):
         if self.soft.rounding == "solver" and not self.gives_costs:
             raise ValueError(f"soft.rounding: solver needs costs, which {self.model} does not have: set rounding: lap")
         return self
+
+
+class EmbeddingRun(SoftRun):
+    """A run of a method that embeds nodes across both graphs of a pair (`bbgm.methods.soft.embedding`)."""
+
+    @model_validator(mode="after")
+    def _graphs_are_alike(self) -> Self:
+        if self.soft.graph1 != self.soft.graph2:
+            raise ValueError(
+                f"soft.graph1 is {self.soft.graph1!r} and soft.graph2 {self.soft.graph2!r}, but {self.model} computes "
+                "the first layer once for each image, whichever side it is on: make them equal"
+            )
+        return self

@@ -67,5 +67,7 @@ def solve_multi(
     method: int,
     starts: int,
     seed: int,
+    max_iterations: int,
+    round_every: int,
     threads: int,
 ) -> tuple[NDArray[np.int32], float, float, bool, str]: ...

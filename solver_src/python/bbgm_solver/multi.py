@@ -10,7 +10,7 @@ from bbgm_solver import _core
 from bbgm_solver._core import Problem
 from bbgm_solver.arguments import at_least, check_key, check_problem, graph_sizes, make_options, one_of
 
-MULTI_METHODS = ("best", "sync")
+MULTI_METHODS = ("best", "sync", "dual")
 
 
 class MultiResult(NamedTuple):
@@ -24,7 +24,7 @@ class MultiResult(NamedTuple):
         objective: sum of the given problems' costs, from the original costs in float64.
         lower_bound: no consistent matching costs less.
         optimal: the bound meets the objective within the tolerance: a proof.
-        stop_reason: "optimal", "work limit" or "synchronised"; with two graphs, that of `solve`.
+        stop_reason: "optimal", "work limit", "synchronised" or "iteration limit"; with two graphs, that of `solve`.
     """
 
     graphs: tuple[int, ...]
@@ -43,25 +43,31 @@ def solve_multi(
     effort: str = "default",
     starts: int = 16,
     seed: int = 0,
+    max_iterations: int = 200,
+    round_every: int = 10,
     threads: int = 0,
     tolerance: float = 1e-9,
 ) -> MultiResult:
     """Matches several graphs at once so that matches are transitive (X_pq X_qr <= X_pr), at a small summed cost.
 
     The result depends on the problems and the options only: not on the machine, the threads or earlier calls. With two
-    graphs it is that of `solve`; it never costs more than matching nothing.
+    graphs it is that of `solve` (not for "dual"); it never costs more than matching nothing.
 
     Args:
         problems: Problems keyed (p, q), p < q; graph 1 of each is p, graph 2 is q. Pairs may be missing: their matching
             follows from the others. Graph numbers need not be contiguous. Nodes whose match a given problem forbids
             are never in one clique.
-        method: "best" (local search over cliques from several starts, and a bound that can prove it optimal), or
-            "sync" (permutation synchronisation: each pair is solved on its own, then the matchings are made consistent
-            by the leading eigenvectors of the joint matching, whatever that costs; where it costs more than matching
-            nothing, nothing is matched).
+        method: "best" (local search over cliques from several starts, and a bound that can prove it optimal), "sync"
+            (permutation synchronisation: each pair is solved on its own, then the matchings are made consistent by the
+            leading eigenvectors of the joint matching, whatever that costs; where it costs more than matching nothing,
+            nothing is matched), or "dual" (the solver of BB-GM: dual block coordinate ascent over all pairs together,
+            with factors of cycle consistency that are added where they raise the bound most; now and then rounded as
+            in "sync", and never worse than it).
         effort: work limit of the solver of two graphs and of the bound: "fast", "default" or "thorough".
         starts: local searches of "best" from random starts, at most; they end when six in a row bring nothing better.
         seed: of the random starts: three from nothing, then from parts of the best matching.
+        max_iterations: iterations of "dual".
+        round_every: "dual" rounds after the first, the last and each round_every-th iteration.
         threads: 0 = all cores that this process may use. The results do not depend on it.
         tolerance: a gap of at most tolerance * max(|objective|, largest cost) counts as closed.
 
@@ -87,6 +93,8 @@ def solve_multi(
         one_of("method", method, MULTI_METHODS),
         at_least("starts", starts, 0),
         at_least("seed", seed, 0),
+        at_least("max_iterations", max_iterations, 0),
+        at_least("round_every", round_every, 1),
         at_least("threads", threads, 0),
     )
     matchings = {}

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "core/poll.hpp"
 
@@ -44,9 +45,26 @@ void pull(std::vector<double>& from, int begin, int end, int k, double& to) {
   to += delta;
 }
 
+// The same problem with its graphs exchanged.
+Problem mirrored(const Problem& p) {
+  std::vector<int> left, right, place(p.size());
+  std::vector<double> cost;
+  for (const int a : p.col) {
+    place[a] = static_cast<int>(cost.size());
+    left.push_back(p.right[a]);
+    right.push_back(p.left[a]);
+    cost.push_back(p.cost[a]);
+  }
+  std::vector<Term> terms;
+  for (const Term& t : p.terms) terms.emplace_back(place[t.a], place[t.b], t.cost);
+  return Problem(p.n2, p.n1, std::move(left), std::move(right), std::move(cost), merge_terms(std::move(terms)));
+}
+
 }  // namespace
 
-MessagePassing::MessagePassing(const Problem& problem) : p_(problem), tables_(problem), at2_(problem.size()) {
+MessagePassing::MessagePassing(const Problem& problem, TablesOf tables)
+    : p_(problem), tables_(problem, tables == TablesOf::both ? 0.5 : 1), at2_(problem.size()) {
+  if (tables == TablesOf::both) tables2_.emplace(mirrored(problem), 0.5);
   for (int i = 0; i <= p_.n1; ++i) at1_.push_back(p_.row_start[i] + i);  // one more label a node: unmatched
   u_.assign(p_.size() + p_.n1, 0.0);
   v_.assign(p_.size() + p_.n2, 0.0);
@@ -54,22 +72,27 @@ MessagePassing::MessagePassing(const Problem& problem) : p_(problem), tables_(pr
   for (int j = 0; j < p_.n2; ++j)
     for (int k = p_.col_start[j]; k < p_.col_start[j + 1]; ++k) at2_[p_.col[k]] = k + j;
   int most = 0;
-  for (int i = 0; i < p_.n1; ++i) most = std::max(most, at1_[i + 1] - at1_[i]);
+  for (int i = 0; i < p_.n1; ++i) most = std::max(most, node1(i).labels + 1);
+  for (int j = 0; j < p_.n2; ++j) most = std::max(most, node2(j).labels + 1);
   message_.resize(most);
 }
 
 void MessagePassing::pass_forward(double share) {
   linear_step();
   for (int i = 0; i < p_.n1; ++i) {
-    visit(i, true, share);
+    visit(tables_, i, node1(i), true, share);
     push(u_, at1_[i], at1_[i + 1], 1, [&](int k, double delta) { v_[at2_[p_.row_start[i] + k]] += delta; });
   }
-  for (int j = 0; j < p_.n2; ++j) pull_from_graph1(j);
+  for (int j = 0; j < p_.n2; ++j) {
+    pull_from_graph1(j);
+    if (tables2_) visit(*tables2_, j, node2(j), true, share);
+  }
 }
 
 void MessagePassing::pass_backward(double share) {
   for (int j = p_.n2 - 1; j >= 0; --j) {
     pull_from_graph1(j);
+    if (tables2_) visit(*tables2_, j, node2(j), false, share);
     push(v_, p_.col_start[j] + j, p_.col_start[j + 1] + j + 1, 0.5, [&](int k, double delta) {
       const int a = p_.col[p_.col_start[j] + k];
       u_[a + p_.left[a]] += delta;
@@ -77,7 +100,7 @@ void MessagePassing::pass_backward(double share) {
   }
   for (int i = p_.n1 - 1; i >= 0; --i) {
     pull_from_graph2(i);
-    visit(i, false, share);
+    visit(tables_, i, node1(i), false, share);
   }
 }
 
@@ -85,33 +108,44 @@ double MessagePassing::bound() const {
   double sum = constant_;
   for (int i = 0; i < p_.n1; ++i) sum += least(u_, at1_[i], at1_[i + 1]);
   for (int j = 0; j < p_.n2; ++j) sum += least(v_, p_.col_start[j] + j, p_.col_start[j + 1] + j + 1);
-  return sum + tables_.sum_of_minima();
+  return sum + tables_.sum_of_minima() + (tables2_ ? tables2_->sum_of_minima() : 0);
 }
 
 const std::vector<int>& MessagePassing::round() {
-  for (int i = 0; i < p_.n1; ++i)
-    for (const auto& e : tables_.at(i)) tables_.receive(e, u_.data() + at1_[i]);
+  empty_tables();
   assign();
   return lap_.match;
 }
 
-void MessagePassing::visit(int i, bool forward, double share) {
+void MessagePassing::gather() {
+  empty_tables();
+  linear_step();
+}
+
+void MessagePassing::empty_tables() {
+  for (int i = 0; i < p_.n1; ++i)
+    for (const auto& e : tables_.at(i)) tables_.receive(e, node1(i).costs);
+  for (int j = 0; tables2_ && j < p_.n2; ++j)
+    for (const auto& e : tables2_->at(j)) tables2_->receive(e, node2(j).costs);
+}
+
+void MessagePassing::visit(DualTables& tables, int node, NodeCosts at, bool forward, double share) {
   int later = 0;
-  double* u = u_.data() + at1_[i];
-  for (const auto& e : tables_.at(i)) {
-    tables_.receive(e, u);
+  double* u = at.costs;
+  for (const auto& e : tables.at(node)) {
+    tables.receive(e, u);
     later += e.as_row == forward;
   }
   if (later == 0) return;
-  poll(static_cast<std::int64_t>(tables_.size()) / p_.n1);
-  const int labels = at1_[i + 1] - at1_[i], earlier = static_cast<int>(tables_.at(i).size()) - later;
+  poll(static_cast<std::int64_t>(tables.size()) / tables.nodes());
+  const int labels = at.labels + 1, earlier = static_cast<int>(tables.at(node).size()) - later;
   // The linear part reads from this node as well: one target more than in SRMP.
   const double weight = share < 0 ? 1.0 / (1 + std::max(later, earlier)) : (1 - share) / (later + earlier);
   const double low = *std::min_element(u, u + labels);
   for (int l = 0; l < labels; ++l) message_[l] = weight * (u[l] - low);
-  for (const auto& e : tables_.at(i)) {
+  for (const auto& e : tables.at(node)) {
     if (e.as_row != forward) continue;
-    tables_.send(e, message_.data());
+    tables.send(e, message_.data());
     for (int l = 0; l < labels; ++l) u[l] -= message_[l];
   }
 }

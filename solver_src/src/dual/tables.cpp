@@ -5,7 +5,7 @@
 
 namespace gm {
 
-DualTables::DualTables(const Problem& p) : incident_(p.n1) {
+DualTables::DualTables(const Problem& p, double part) : incident_(p.n1) {
   const auto labels = [&p](int i) { return p.row_start[i + 1] - p.row_start[i] + 1; };
   std::vector<int> id(static_cast<std::size_t>(p.n1) * p.n1, -1);
   for (const Term& term : p.terms) {
@@ -24,7 +24,7 @@ DualTables::DualTables(const Problem& p) : incident_(p.n1) {
       for (int a = p.row_start[i]; a < p.row_start[i + 1]; ++a)  // both nodes matched to the same one
         if (const int b = p.find(k, p.right[a]); b >= 0) at(a, b) = std::numeric_limits<double>::infinity();
     }
-    at(term.a, term.b) = term.cost;
+    at(term.a, term.b) = part * term.cost;
   }
   int most = 0;
   for (int i = 0; i < p.n1; ++i) most = std::max(most, labels(i));

@@ -17,7 +17,8 @@ class DualTables {
     bool as_row;  // the node is the table's first
   };
 
-  explicit DualTables(const Problem& problem);
+  // `part` of each term's cost goes into the tables.
+  explicit DualTables(const Problem& problem, double part = 1);
 
   // Tables at a node, by their order of appearance.
   const std::vector<Incident>& at(int node) const { return incident_[node]; }
@@ -27,6 +28,8 @@ class DualTables {
   void send(const Incident& e, const double* message);
   double sum_of_minima() const;
   std::size_t size() const { return x_.size(); }
+  std::size_t tables() const { return tables_.size(); }
+  int nodes() const { return static_cast<int>(incident_.size()); }
 
  private:
   struct Table {

@@ -11,6 +11,7 @@
 #include "core/poll.hpp"
 #include "core/random.hpp"
 #include "multi/bound.hpp"
+#include "multi/dual/joint_dual.hpp"
 #include "multi/search.hpp"
 #include "multi/synchronise.hpp"
 
@@ -20,21 +21,26 @@ namespace {
 
 // What an effort may cost. Work is counted, never timed.
 struct Limits {
+  int iterations;       // of the joint dual
   int steps;            // of the bound
   double progress;      // part of the gap that ten steps must close, or they were the last
   std::int64_t work;    // of the bound's steps
   std::int64_t search;  // of the local searches
 };
 
-constexpr int trial = 10;          // steps
+constexpr int trial = 10;          // steps, and iterations of the joint dual
 constexpr int patience = 3;        // steps without progress until steps become shorter
 constexpr int most_fruitless = 6;  // local searches in a row that bring nothing better
 
+// Of the joint dual: when triplets are added, and how many at most, as part of the factors at the start.
+constexpr int first_tightening = 10, tighten_every = 5;
+constexpr double added = 0.1;
+
 Limits limits(Effort effort) {
   switch (effort) {
-    case Effort::fast: return {10, 0.5, 5'000'000, 50'000'000};
-    case Effort::thorough: return {1000, 0.02, 20'000'000'000, 20'000'000'000};
-    default: return {60, 0.5, 30'000'000, 500'000'000};
+    case Effort::fast: return {0, 10, 0.5, 5'000'000, 50'000'000};
+    case Effort::thorough: return {200, 1000, 0.02, 20'000'000'000, 20'000'000'000};
+    default: return {50, 200, 0.5, 200'000'000, 500'000'000};
   }
 }
 
@@ -60,9 +66,11 @@ class MultiSolver {
         value_(problem.empty_objective()) {}
 
   MultiResult run() {
-    bound_ = bounds_.solve();
+    bound_ = priced_ = bounds_.solve();
     take(synchronise(problem_, bounds_.matchings()));
     if (options_.method == MultiMethod::best) search();
+    if (options_.method == MultiMethod::dual)
+      ascend(options_.max_iterations, true, [this](const auto& matchings) { take(synchronise(problem_, matchings)); });
     MultiResult result;
     result.cliques = problem_.canonical(best_);
     result.objective = value_;
@@ -70,6 +78,8 @@ class MultiSolver {
     result.lower_bound = result.optimal ? value_ : bound_;
     if (options_.method == MultiMethod::sync)
       result.stop_reason = "synchronised";
+    else if (options_.method == MultiMethod::dual)
+      result.stop_reason = result.optimal ? "optimal" : "iteration limit";
     else
       result.stop_reason = result.optimal ? "optimal" : "work limit";
     return result;
@@ -91,6 +101,27 @@ class MultiSolver {
     best_ = cliques;
   }
 
+  // The joint dual, tightened and rounded now and then: calls round() with its matchings. `patient`: all iterations are
+  // made; otherwise they end where as many as there were would not bring it above the present bound.
+  template <class Round>
+  void ascend(int iterations, bool patient, Round&& round) {
+    if (iterations == 0 || closed()) return;
+    JointDual dual(problem_);
+    const auto most = static_cast<std::size_t>(added * static_cast<double>(dual.factors()));
+    double before = dual.bound();
+    for (int k = 1; k <= iterations && !closed(); ++k) {
+      if (k >= first_tightening && k % tighten_every == 0) dual.tighten(std::max<std::size_t>(1, most));
+      dual.iterate();
+      const double bound = dual.bound();
+      bound_ = std::max(bound_, bound);
+      if (k == 1 || k % options_.round_every == 0 || k == iterations) round(dual.round());
+      if (!patient && k % trial == 0) {
+        if (2 * bound - before < bound_) return;
+        before = bound;
+      }
+    }
+  }
+
   // Descends from the present state, unless that has been done before.
   void descend() {
     if (closed() || !seen_.insert(search_.cliques()).second) return;
@@ -104,6 +135,11 @@ class MultiSolver {
     descend();
     search_.agree(bounds_.matchings());
     descend();
+    ascend(limits_.iterations, false, [this](const auto& matchings) {
+      search_.agree(matchings);
+      descend();
+    });
+    fruitless_starts_ = 0;
     std::uint64_t random = options_.seed;
     bool stepping = true;
     for (int k = 0; !closed(); ++k) {
@@ -133,14 +169,15 @@ class MultiSolver {
   bool step(int k) {
     if (k == 0) work_before_ = bounds_.work();
     if (k % trial == 0) {
-      if (k > 0 && bound_ - bound_before_ < limits_.progress * (value_ - bound_)) return false;
-      bound_before_ = bound_;
+      if (k > 0 && priced_ - priced_before_ < limits_.progress * (value_ - priced_)) return false;
+      priced_before_ = priced_;
     }
     if (k >= limits_.steps || bounds_.work() - work_before_ > limits_.work) return false;
     if (!bounds_.exact() || !bounds_.raise(value_)) return false;
     const double bound = bounds_.solve();
-    if (bound > bound_) {
-      bound_ = bound;
+    if (bound > priced_) {
+      priced_ = bound;
+      bound_ = std::max(bound_, priced_);
       fruitless_steps_ = 0;
     } else if (++fruitless_steps_ % patience == 0) {
       bounds_.shorten();
@@ -163,7 +200,8 @@ class MultiSolver {
   int fruitless_starts_ = 0;  // since the last better matching
   std::set<Cliques> seen_;    // starts of descents
   double agreed_ = 0;         // least value of agreed matchings before a descent
-  double bound_before_ = 0;   // at the last trial
+  double priced_ = 0;         // the best bound with prices
+  double priced_before_ = 0;  // at the last trial
   std::int64_t work_before_ = 0;
   int fruitless_steps_ = 0;
 };
@@ -172,7 +210,8 @@ class MultiSolver {
 
 MultiResult solve_multi(const MultiProblem& problem, const MultiOptions& options) {
   const PollScope scope(options.pair.give_up);
-  if (problem.graphs() != 2 || problem.pairs.empty()) return MultiSolver(problem, options).run();
+  if (problem.graphs() != 2 || problem.pairs.empty() || options.method == MultiMethod::dual)
+    return MultiSolver(problem, options).run();
   MultiResult result;
   const Result pair = solve(*problem.pairs.front().problem, options.pair);
   for (int i = 0; i < problem.size[0]; ++i)

@@ -3,10 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 
 #include "bbgm_solver/solve_multi.hpp"
-#include "cpp/problems.hpp"
+#include "cpp/sets.hpp"
 #include "fuzz/check_multi.hpp"
 #include "multi/bound.hpp"
 #include "multi/search.hpp"
@@ -17,23 +16,6 @@ using namespace gm;
 using namespace gm::test;
 
 namespace {
-
-// Random problems on all pairs of graphs, or on those up to `most`.
-struct Set {
-  std::deque<Problem> problems;
-  std::vector<GraphPair> pairs;
-  std::vector<int> size;
-  Set(std::vector<int> size_, std::uint64_t seed, double density = 0.8, std::size_t most = 1000)
-      : size(std::move(size_)) {
-    const int d = static_cast<int>(size.size());
-    for (int q = 1; q < d; ++q)
-      for (int p = 0; p < q && pairs.size() < most; ++p) {
-        problems.push_back(random_problem(size[p], size[q], 97 * seed + pairs.size(), density));
-        pairs.push_back({p, q, &problems.back()});
-      }
-  }
-  MultiProblem problem() const { return MultiProblem(size, pairs); }
-};
 
 std::vector<std::vector<int>> pair_matchings(const MultiProblem& problem) {
   std::vector<std::vector<int>> matchings;

@@ -48,6 +48,7 @@ def interrupted(script: str, n: int = 15, delay: float = 0.4) -> tuple[int, str]
         # The main thread has nothing left to do and waits for the other.
         f"gm.solve_batch([gm.Problem([[1.0]], [], [], np.zeros((0, 0))), problem], {FOREVER}, threads=2)",
         'gm.solve_batch([problem] * 100_000, effort="thorough", threads=2)',
+        'gm.solve_multi({(0, 1): problem, (0, 2): problem}, "dual", max_iterations=2**31 - 1, tolerance=0.0)',
         'gm.solve_multi({(p, q): problem for q in range(40) for p in range(q)}, effort="thorough")',
     ],
 )

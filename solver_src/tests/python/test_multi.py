@@ -73,26 +73,33 @@ def same(first: gm.MultiResult, second: gm.MultiResult) -> bool:
 
 
 def test_planted_sets() -> None:
-    proofs = 0
+    proofs = closer = raised = 0
     for seed in range(100):
         problems = planted(seed)
-        best, sync = gm.solve_multi(problems), gm.solve_multi(problems, "sync")
-        for result in (best, sync):
+        best, sync, dual = (gm.solve_multi(problems, method) for method in ("best", "sync", "dual"))
+        for result in (best, sync, dual):
             assert_consistent(problems, result)
             assert result.lower_bound <= result.objective <= 0
-        assert best.objective <= sync.objective
+        assert best.objective <= dual.objective <= sync.objective
+        assert dual.lower_bound >= sync.lower_bound
+        assert dual.stop_reason == ("optimal" if dual.optimal else "iteration limit")
+        closer += dual.objective < sync.objective - 1e-6
+        raised += dual.lower_bound > sync.lower_bound + 1e-6
         assert best.objective <= pairwise_then_consistent(problems) + 1e-9
         assert best.lower_bound >= sync.lower_bound
         assert best.stop_reason == ("optimal" if best.optimal else "work limit")
         assert sync.stop_reason == "synchronised"
         proofs += best.optimal
     assert proofs >= 60
+    assert closer >= 20
+    assert raised >= 10
 
 
 def test_the_best_known_values_are_reached(instances_folder: Path) -> None:
     best = json.loads((instances_folder / "best_known.json").read_text())
     paths = sorted((instances_folder / "multigraph").glob("*.dd"))
     assert paths
+    proofs = 0
     for path in paths:
         problems = gm.read_dd(path)
         assert isinstance(problems, dict)
@@ -102,17 +109,24 @@ def test_the_best_known_values_are_reached(instances_folder: Path) -> None:
         assert result.lower_bound <= value + 1e-9 * abs(value), path.name
         assert_consistent(problems, result)
         assert same(result, gm.solve_multi(problems, threads=2)), path.name
-        sync = gm.solve_multi(problems, "sync")
-        assert_consistent(problems, sync)
-        assert result.objective <= sync.objective <= 0, path.name
+        sync, dual = gm.solve_multi(problems, "sync"), gm.solve_multi(problems, "dual", threads=1)
+        for other in (sync, dual):
+            assert_consistent(problems, other)
+        assert result.objective <= dual.objective <= sync.objective <= 0, path.name
+        assert sync.lower_bound <= dual.lower_bound <= value + 1e-9 * abs(value), path.name
+        assert same(dual, gm.solve_multi(problems, "dual", threads=2)), path.name
+        proofs += result.optimal
+    assert proofs >= 4
 
 
 def test_threads_earlier_calls_and_order_of_the_keys_do_not_matter() -> None:
     problems = planted(3)
     first = gm.solve_multi(problems, threads=1)
+    dual = gm.solve_multi(problems, "dual", threads=1)
     gm.solve_multi(planted(4))
     for threads in (0, 2, 3):
         assert same(first, gm.solve_multi(dict(reversed(problems.items())), threads=threads))
+        assert same(dual, gm.solve_multi(dict(reversed(problems.items())), "dual", threads=threads))
     assert gm.solve_multi(problems, seed=1).objective == pytest.approx(first.objective, rel=1e-9)
 
 
@@ -142,21 +156,23 @@ def test_graphs_without_nodes_and_of_different_sizes() -> None:
 def test_a_missing_pair_follows_from_the_others() -> None:
     one = gm.Problem(np.array([[-1.0, 0.5], [0.5, -1.0]]), [], [], np.zeros((0, 0)))
     turned = gm.Problem(np.array([[0.5, -1.0], [-1.0, 0.5]]), [], [], np.zeros((0, 0)))
-    result = gm.solve_multi({(4, 8): one, (8, 9): turned})
-    assert result.graphs == (4, 8, 9)
-    assert result.matchings[4, 9].tolist() == [1, 0]
-    assert result.cliques.tolist() == [[0, 0, 1], [1, 1, 0]]
-    assert result.objective == -4
-    assert result.optimal
+    for method in gm.MULTI_METHODS:
+        result = gm.solve_multi({(4, 8): one, (8, 9): turned}, method)
+        assert result.graphs == (4, 8, 9)
+        assert result.matchings[4, 9].tolist() == [1, 0]
+        assert result.cliques.tolist() == [[0, 0, 1], [1, 1, 0]]
+        assert result.objective == -4
+        assert result.optimal
 
 
 def test_a_forbidden_match_keeps_nodes_apart() -> None:
     node = gm.Problem(np.array([[-1.0]]), [], [], np.zeros((0, 0)))
     never = gm.Problem(np.array([[-9.0]]), [], [], np.zeros((0, 0)), allowed=np.array([[False]]))
-    result = gm.solve_multi({(0, 1): node, (1, 2): node, (0, 2): never})
-    assert result.objective == -1
-    assert result.optimal
-    assert result.matchings[0, 2].tolist() == [-1]
+    for method in ("best", "dual"):
+        result = gm.solve_multi({(0, 1): node, (1, 2): node, (0, 2): never}, method)
+        assert result.objective == -1
+        assert result.optimal
+        assert result.matchings[0, 2].tolist() == [-1]
 
 
 def problem_of(n1: int, n2: int) -> gm.Problem:
@@ -190,7 +206,9 @@ def test_wrong_problems_are_named(problems: Any, error: type[Exception], message
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"method": "dual"}, ValueError, r"method 'dual' is not one of \['best', 'sync'\]"),
+        ({"method": "exact"}, ValueError, r"method 'exact' is not one of \['best', 'sync', 'dual'\]"),
+        ({"method": "dual", "max_iterations": -1}, ValueError, "max_iterations is -1"),
+        ({"method": "dual", "round_every": 0}, ValueError, "round_every is 0"),
         ({"effort": "none"}, ValueError, "effort 'none' is not one of"),
         ({"starts": -1}, ValueError, "starts is -1"),
         ({"seed": 0.5}, TypeError, "seed is 0.5"),

@@ -46,7 +46,10 @@ def test_three_graphs_against_enumeration(seed: int, kind: str) -> None:
     rng = np.random.default_rng([seed, 5])
     problems = draw_set(seed, kind, tuple(int(n) for n in rng.integers(0, 4, size=3)))
     best = optimum_of_set(problems)
-    for method, effort in (("best", "default"), ("best", "fast"), ("best", "thorough"), ("sync", "default")):
+    for method, effort in (
+        *(("best", effort) for effort in ("default", "fast", "thorough")),
+        *((method, "default") for method in ("sync", "dual")),
+    ):
         result = gm.solve_multi(problems, method, effort=effort)
         check(problems, result)
         assert result.lower_bound <= best + 1e-8
@@ -54,6 +57,28 @@ def test_three_graphs_against_enumeration(seed: int, kind: str) -> None:
         assert not result.optimal or result.objective == pytest.approx(best, abs=1e-8)
         if method == "best":
             assert result.objective == pytest.approx(best, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", SET_KINDS)
+@pytest.mark.parametrize("seed", range(84))
+def test_dual_lies_between_its_pairs_and_the_optimum(seed: int, kind: str) -> None:
+    """Sum of the pairs' bounds <= bound <= optimum <= value <= that of sync; more iterations never lower the bound."""
+    rng = np.random.default_rng([seed, 6])
+    sizes = (2, 2, 2, 2) if seed % 8 == 0 else tuple(int(n) for n in rng.integers(2, 4, size=3))
+    if seed % 12 == 1:
+        sizes = (4, 2, 3)
+    problems = draw_set(seed + 500, kind, sizes)
+    best = optimum_of_set(problems)
+    sync = gm.solve_multi(problems, "sync")
+    pairs = sum(max(gm.solve(problem, m).lower_bound for m in ("best", "dual")) for problem in problems.values())
+    bound, value = -np.inf, sync.objective
+    for iterations in (0, 1, 5, 20, 80):
+        options = {"max_iterations": iterations, "round_every": 1, "threads": 1 + iterations % 2}
+        result = gm.solve_multi(problems, "dual", **options)
+        check(problems, result)
+        assert max(bound, pairs - 1e-9) <= result.lower_bound <= best + 1e-9
+        assert best - 1e-9 <= result.objective <= value
+        bound, value = result.lower_bound, result.objective
 
 
 @pytest.mark.parametrize("kind", SET_KINDS)
@@ -81,19 +106,25 @@ def test_numbers_of_graphs_and_nodes_do_not_matter(seed: int, kind: str) -> None
         renamed[min(key), max(key)] = other if key[0] < key[1] else mirrored(other)
     result = gm.solve_multi(renamed)
     check(renamed, result)
-    assert result.objective == pytest.approx(gm.solve_multi(problems).objective, abs=1e-9)
+    best = gm.solve_multi(problems).objective
+    assert result.objective == pytest.approx(best, abs=1e-9)
+    for dual in (gm.solve_multi(renamed, "dual"), gm.solve_multi(problems, "dual")):  # ties break by number
+        assert dual.lower_bound <= best + 1e-9
+        assert dual.objective >= best - 1e-9
 
 
 @pytest.mark.parametrize("kind", SET_KINDS)
 @pytest.mark.parametrize("seed", range(6))
 def test_larger_sets_are_consistent(seed: int, kind: str) -> None:
     problems = draw_set(seed + 300, kind, (5, 6, 4, 6, 5))
-    best, sync = gm.solve_multi(problems), gm.solve_multi(problems, "sync")
-    for result in (best, sync):
+    best, sync, dual = (gm.solve_multi(problems, method) for method in ("best", "sync", "dual"))
+    for result in (best, sync, dual):
         check(problems, result)
-    assert best.objective <= sync.objective + 1e-9
+    assert best.objective <= dual.objective + 1e-9
+    assert dual.objective <= sync.objective
     bounds = sum(gm.solve(problem).lower_bound for problem in problems.values())
-    assert best.lower_bound >= bounds - 1e-9 * abs(bounds)
+    for result in (best, dual):
+        assert result.lower_bound >= bounds - 1e-9 * abs(bounds)
 
 
 @pytest.mark.parametrize("kind", SET_KINDS)

@@ -1,0 +1,100 @@
+"""What the methods share that embed nodes across both graphs of a pair: PCA-GM, CIE, GLMNet.
+
+    layer within each graph -> cross-graph layer, weighted by a soft assignment S -> layer within each graph -> scores
+
+Wang, Yan and Yang (ICCV 2019) introduced it. x1 (n1, D) and x2 (n2, D) are the embeddings of the two graphs.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from bbgm.graphs.delaunay import Graph
+from bbgm.methods.soft.batch import PairBatch, make_graph
+from bbgm.methods.soft.matcher import SoftMatcher
+
+
+class Bilinear(nn.Module):
+    """Scores x1 A x2^T. At the start A is the identity plus numbers drawn from U(-1/sqrt(D), 1/sqrt(D)).
+
+    Args:
+        width: D.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        noise = torch.empty(width, width).uniform_(-(width**-0.5), width**-0.5)
+        self.weight = nn.Parameter(torch.eye(width) + noise)
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        """From (P, n1, D) and (P, n2, D) to (P, n1, n2)."""
+        return x1 @ self.weight @ x2.transpose(1, 2)
+
+
+class CrossGraph(nn.Module):
+    """Cross-graph layer: x1' = W [x1 ; S x2] + b, computed as (W_own x1 + b) + S (W_other x2).
+
+    Both products depend on one graph alone: where both directions have the same layer, `parts` belongs into
+    `SoftMatcher.embed`, and only `combine` is left for each pair.
+
+    Args:
+        width: D, of inputs and outputs.
+        bias: whether there is b.
+    """
+
+    def __init__(self, width: int, bias: bool = True) -> None:
+        super().__init__()
+        whole = nn.Linear(2 * width, width, bias)  # drawn as one matrix, so its scale is that of 2 D inputs
+        self.weight, self.bias = whole.weight, whole.bias
+
+    def parts(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """W_own x + b and W_other x, of nodes (N, D)."""
+        own, other = self.weight.chunk(2, dim=1)
+        return F.linear(x, own, self.bias), F.linear(x, other)
+
+    def forward(self, x1: Tensor, x2: Tensor, soft: Tensor) -> Tensor:
+        """x1' (P, n1, D) from x1, x2 (P, n2, D) and S (P, n1, n2)."""
+        own, other = self.weight.chunk(2, dim=1)
+        return self.combine(F.linear(x1, own, self.bias), F.linear(x2, other), soft)
+
+    @staticmethod
+    def combine(own: Tensor, other: Tensor, soft: Tensor) -> Tensor:
+        """x1' (P, n1, D) from the first part of x1, the second one of x2 (P, n2, D), and S (P, n1, n2)."""
+        return own + soft @ other
+
+
+def neighbour_sum(messages: Tensor, edge_index: Tensor, nodes: int) -> Tensor:
+    """Sum of the messages (E, D) that arrive at each node: (nodes, D), 0 without edges.
+
+    On a CPU it adds them in the order of the edges.
+
+    Args:
+        edge_index: (2, E), a message goes from the node above to the one below.
+    """
+    return messages.new_zeros(nodes, messages.shape[1]).index_add(0, edge_index[1], messages)
+
+
+def neighbour_mean(x: Tensor, edge_index: Tensor) -> Tensor:
+    """Mean of the rows of x (N, D) over each node's neighbours: (N, D), 0 without neighbours."""
+    degree = torch.bincount(edge_index[1], minlength=len(x)).clamp(min=1).to(x.dtype)
+    return neighbour_sum(x[edge_index[0]], edge_index, len(x)) / degree[:, None]
+
+
+class EmbeddingMatcher(SoftMatcher):
+    """Base of these methods. Both graphs have the same kind of edges, since `embed` does not know their side."""
+
+    def edges(self, graphs: Sequence[Graph]) -> tuple[list[Graph], Tensor]:
+        """The graphs with the edges that the configuration names, and all edges (2, E), as for one joint graph."""
+        graphs = [make_graph(graph, self.settings.graph1) for graph in graphs]
+        starts = np.cumsum([0, *(len(graph.xy) for graph in graphs)])
+        joint = np.concatenate([g.edge_index + start for g, start in zip(graphs, starts, strict=False)], axis=1)
+        return graphs, torch.from_numpy(joint)
+
+    def soft_matches(self, batch: PairBatch, scores: Tensor) -> Tensor:
+        """S (P, n1, n2), 0 for padding, from scores of that shape."""
+        n1, n2 = scores.shape[1:]
+        each = [log_s.exp() for log_s in self.normalise(batch, scores)]
+        return torch.stack([F.pad(s, (0, n2 - s.shape[1], 0, n1 - s.shape[0])) for s in each])
