@@ -19,9 +19,8 @@ def test_each_combination_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_wrong_settings_are_reported_before_training(error_of: Callable[..., str]) -> None:
-    assert "'optimiser.kind' is not of the form" in error_of(
-        "tune", "ngm", "--budget", "smoke", "--set", "optimiser.kind"
-    )
+    command = ("tune", "ngm", "--budget", "smoke", "--set")
+    assert "'optimiser.kind' is not of the form" in error_of(*command, "optimiser.kind")
     message = error_of(*command, "optimiser.learning_rate=1e-3,-1")
     assert "optimiser.learning_rate" in message
     assert "greater than 0" in message
