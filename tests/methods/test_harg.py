@@ -286,6 +286,7 @@ def test_runs_are_stored_and_reproducible_with_every_filter(tmp_path, keypoint_f
     assert one.history.loss.tolist() == other.history.loss.tolist()
     assert evaluate_run(one).per_class == one.metrics["per_class"]
     matcher = load_matcher(one)
+    assert isinstance(matcher, HargSSVM)
     assert matcher.nodes.shape[1] == 16
     assert set(matcher.places) == set(one.metrics["per_class"])
     if keypoint_filter == "unfiltered":

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from bbgm.prose import read_measured, record_tuning
 from bbgm.runs.train import run
 from bbgm.runs.tune import Trial, compare, grid, hold_out, nested, tune
 
-SMALL = {"optimiser": {"epochs": 1, "iterations_per_epoch": 2}, "protocol": {"test_pairs_per_class": 2}}
+SMALL: dict[str, Any] = {"optimiser": {"epochs": 1, "iterations_per_epoch": 2}, "protocol": {"test_pairs_per_class": 2}}
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +25,7 @@ def dataset() -> Dataset:
 
 
 def test_a_grid_is_all_combinations() -> None:
-    options = {"optimiser.kind": ["sgd", "adam"], "optimiser.learning_rate": [1, 2], "seed": [3]}
+    options: dict[str, list[Any]] = {"optimiser.kind": ["sgd", "adam"], "optimiser.learning_rate": [1, 2], "seed": [3]}
     found = list(grid(options))
     assert len(found) == 4
     assert len({tuple(one.values()) for one in found}) == 4

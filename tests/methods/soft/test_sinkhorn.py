@@ -1,6 +1,6 @@
 """Sinkhorn normalisation: its constraints, plain Sinkhorn with dummy nodes, its limit, its gradient."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -71,11 +71,14 @@ def test_with_plain_numbers_small_entries_lose_their_gradient_and_epsilon_bounds
     """A true match that costs 6 more than the cheapest, at tau = 0.05: exp(-120) is 0 in single precision."""
     costs = torch.tensor([[0.0, 6.0], [0.0, 0.0]])
     slopes, losses = {}, {}
-    for domain, epsilon in (("log", 0.0), ("plain", 0.0), ("plain", 1e-8), ("plain", 1e-4)):
+    cases: tuple[tuple[Literal["log", "plain"], float], ...]
+    cases = ("log", 0.0), ("plain", 0.0), ("plain", 1e-8), ("plain", 1e-4)
+    for domain, epsilon in cases:
         c = costs.clone().requires_grad_()
         log_p = sinkhorn([c], temperature=0.05, iterations=20, epsilon=epsilon, domain=domain)[0]
         (-log_p[0, 1]).backward()
         assert torch.isfinite(log_p).all()
+        assert c.grad is not None
         slopes[domain, epsilon], losses[domain, epsilon] = c.grad[0, 1].item(), -log_p[0, 1].item()
     assert slopes["log", 0.0] == pytest.approx(20, rel=0.2)
     assert losses["plain", 0.0] > losses["plain", 1e-8] > losses["plain", 1e-4]
