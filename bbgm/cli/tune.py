@@ -1,4 +1,4 @@
-"""``bbgm tune``: compare settings on held-out training images."""
+"""``bbgm tune | compare``: compare settings on held-out training images, or on the test images over several seeds."""
 
 import argparse
 from collections.abc import Sequence
@@ -6,24 +6,29 @@ from typing import Any
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
-    """Add ``tune``."""
+    """Add ``tune`` and ``compare``."""
     tune = commands.add_parser("tune", help="compare settings on held-out training images; test images are not used")
-    tune.add_argument("method", metavar="METHOD", help="a file of config/experiments")
-    tune.add_argument("--budget", default="demo", help="a file of config/budgets (default %(default)s)")
-    tune.add_argument("--dataset", help="default: the experiment's, else willow")
-    tune.add_argument("--filter", help="intersection (default), inclusion or unfiltered")
     tune.add_argument("--seed", type=int, default=0, help="seed of all random numbers (default %(default)s)")
-    tune.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=V1,V2",
-        help="values to compare, e.g. optimiser.learning_rate=1e-4,1e-3; several times: all combinations",
-    )
     tune.add_argument("--folds", type=int, default=3, help="parts of the training images (default %(default)s)")
     tune.add_argument("--pairs", type=int, default=200, help="of a class and fold (default %(default)s)")
     tune.add_argument("--record", action="store_true", help="write the numbers to measured/BUDGET/tuning.csv")
     tune.set_defaults(command=_tune)
+    compare = commands.add_parser("compare", help="compare settings on the test images, over several seeds")
+    compare.add_argument("--seeds", type=int, default=3, help="runs of each: seeds 0, 1, ... (default %(default)s)")
+    compare.add_argument("--record", metavar="NAME", help="write the numbers to measured/BUDGET/NAME.csv")
+    compare.set_defaults(command=_compare)
+    for parser in (tune, compare):
+        parser.add_argument("method", metavar="METHOD", help="a file of config/experiments")
+        parser.add_argument("--budget", default="demo", help="a file of config/budgets (default %(default)s)")
+        parser.add_argument("--dataset", help="default: the experiment's, else willow")
+        parser.add_argument("--filter", help="intersection (default), inclusion or unfiltered")
+        parser.add_argument(
+            "--set",
+            action="append",
+            default=[],
+            metavar="KEY=V1,V2",
+            help="values to compare, e.g. optimiser.learning_rate=1e-4,1e-3; several times: all combinations",
+        )
 
 
 def _options(given: Sequence[str]) -> dict[str, list[Any]]:
@@ -61,3 +66,29 @@ def _tune(options: argparse.Namespace) -> None:
         print(f"{100 * trial.mean:5.1f} % ({parts}), {trial.seconds:.0f} s: {setting}", flush=True)
         if options.record:
             record_tuning(config, setting, trial)
+
+
+def _compare(options: argparse.Namespace) -> None:
+    from bbgm.config import load_run
+    from bbgm.prose import record_tuning
+    from bbgm.runs.tune import compare, grid, nested
+
+    chosen = {"dataset": options.dataset, "filter": options.filter}
+    combinations = list(grid(_options(options.set)))
+    runs = [
+        [load_run(options.method, options.budget, seed, **chosen, **nested(one)) for seed in range(options.seeds)]
+        for one in combinations
+    ]
+    first: list[float] = []
+    for settings, configs in zip(combinations, runs, strict=True):
+        setting = ";".join(f"{name}={value}" for name, value in settings.items())
+        trial = compare(configs)
+        first = first or list(trial.accuracies)
+        parts = " ".join(f"{100 * one:.2f}" for one in trial.accuracies)
+        changes = " ".join(f"{100 * (one - other):+.2f}" for one, other in zip(trial.accuracies, first, strict=True))
+        print(
+            f"{100 * trial.mean:6.2f} % ({parts}; minus the first {changes}), {trial.seconds:.0f} s: {setting}",
+            flush=True,
+        )
+        if options.record:
+            record_tuning(configs[0], setting, trial, name=options.record, command="bbgm compare")

@@ -16,6 +16,9 @@ from bbgm.config.yaml_files import read_yaml
 SECTIONS = ("datasets", "filters", "budgets")
 """Keys for settings of some runs only; later ones take precedence."""
 
+OF_RUN = "run"
+"""As ``protocol.split_seed``: the seed of the run, so that each has another split."""
+
 
 def budget_names(config_folder: Path | None = None) -> tuple[str, ...]:
     """The budgets: names of the files in ``config/budgets`` (lower-case letters, digits, underscores), sorted."""
@@ -105,6 +108,9 @@ def _load(
             f"{origin} sets {fixed[0]!r}, which comes from the file's name or the command line: leave it out"
         )
     content = overlay(content, {"method": method, "budget": budget, "seed": seed, **overrides})
+    protocol = content.get("protocol")
+    if isinstance(protocol, Mapping) and protocol.get("split_seed") == OF_RUN:
+        content = overlay(content, {"protocol": {"split_seed": seed}})
     content.setdefault("setting", _setting(chosen["datasets"], chosen["filters"]))
     if content.get("parent") is not None:
         parent_seed = seed if parents is None else seed % parents

@@ -104,9 +104,9 @@ class RunConfig(Model):
         """The same run, its pairs matched by another solver of `bbgm.config.SOLVERS`.
 
         Raises:
-            ValueError: the method uses no solver, or there is none of this name.
+            ValueError: the method lets no solver be chosen, or there is none of this name.
         """
-        raise ValueError(f"{self.model} matches without a solver, so it cannot be matched by {name!r}: leave it out")
+        raise ValueError(f"{self.model} has no solver to choose: leave out the solver {name!r}")
 
     def content(self) -> dict[str, Any]:
         """All settings as plain values, as ``config.yaml`` has them."""

@@ -1,7 +1,8 @@
 """Numbers in prose: README files and notebooks quote results through markers only, and ``bbgm prose`` fills them in.
 
 The numbers come from ``measured/<budget>/<table>.csv``, which ``bbgm table --record`` writes from finished runs
-(`measured`), and from `bbgm.published`. ``measured/<budget>/tuning.csv`` is written by ``bbgm tune --record``.
+(`measured`), and from `bbgm.published`. ``bbgm tune --record`` writes ``measured/<budget>/tuning.csv``,
+``bbgm compare --record`` a file with the name of what is compared.
 `markers` has the markers, `files` the files. Imports `bbgm.tables` and what is below it.
 """
 

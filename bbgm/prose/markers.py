@@ -17,13 +17,14 @@ of `FACTS` in place of a number with its deviation; ``published=yes`` adds the p
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import pandas as pd
 
 from bbgm import published
 from bbgm.prose.measured import read_measured
 from bbgm.tables import SPECS
+from bbgm.tables.specs import TableSpec
 
 MARKER = re.compile(r"(<!-- (measured|published): (.*?) -->)(.*?)(<!-- end -->)", re.DOTALL)
 START = re.compile(r"<!-- (measured|published): .*? -->")
@@ -42,8 +43,10 @@ def fill(text: str) -> str:
         start, kind, query, content, end = match.groups()
         try:
             name, options = _parse(query)
-            numbers = _choose(_load(kind, name), options)
-            inner = _table(numbers, options) if content.startswith("\n") else _fact(numbers, options)
+            whole = _load(kind, name)
+            numbers = _choose(whole, options)
+            as_table = content.startswith("\n")
+            inner = _table(numbers, options, set(whole["column"])) if as_table else _fact(numbers, options)
         except ValueError as error:
             raise ValueError(f"{start}: {error}") from error
         return start + inner + end
@@ -118,8 +121,12 @@ def _fact(numbers: pd.DataFrame, options: dict[str, list[str]]) -> str:
     return found[0]
 
 
-def _table(numbers: pd.DataFrame, options: dict[str, list[str]]) -> str:
-    """A row for each method, setting and origin; an origin that all share stands below."""
+def _table(numbers: pd.DataFrame, options: dict[str, list[str]], measured: Collection[str]) -> str:
+    """A row for each method, setting and origin; an origin that all share stands below.
+
+    Args:
+        measured: the columns that the file has.
+    """
     columns = list(dict.fromkeys(numbers["column"]))
     numbers = numbers.assign(origin=_origins(numbers))
     settings, origins = numbers["setting"].nunique() > 1, numbers["origin"].nunique() > 1
@@ -136,12 +143,24 @@ def _table(numbers: pd.DataFrame, options: dict[str, list[str]]) -> str:
     lines = [_line(head, "measured on", origins), _line(["---"] * len(head), "---", origins)]
     for (method, setting), rows in numbers.groupby(["method", "setting"], sort=False):
         if options.get("published") == ["yes"]:
-            paper = _published(SPECS[rows["table"].iloc[0]].published)
-            paper = paper[(paper["method"] == method) & (paper["setting"] == setting)]
+            paper = _printed_row(SPECS[rows["table"].iloc[0]], method, setting, measured)
             lines += [line(f"{method}, published", setting, paper, "")] if len(paper) else []
         lines += [line(method, setting, one, origin) for origin, one in rows.groupby("origin", sort=False)]
     below = [] if origins else ["", f"Measured on {numbers['origin'].iloc[0]}."]
     return "\n".join(["", *lines, *below, ""])
+
+
+def _printed_row(spec: TableSpec, method: str, setting: str, measured: Collection[str]) -> pd.DataFrame:
+    """The paper's row beside a measured one; its mean is that of the measured classes, where those are not all."""
+    paper = _published(spec.published)
+    paper = paper[paper["method"] == spec.printed_as.get(method, method)]
+    settings = [setting] if setting in set(paper["setting"]) else [f"filter={name}" for name in spec.filters]
+    paper = paper[paper["setting"].isin(settings)]
+    classes = paper[~paper["column"].isin(("mean", "all"))]
+    used = classes[classes["column"].isin(measured)]
+    if not 0 < len(used) < len(classes):
+        return paper
+    return pd.concat([used, used.iloc[:1].assign(column="mean", value=used["value"].mean(), std=float("nan"))])
 
 
 def _origins(numbers: pd.DataFrame) -> list[str]:

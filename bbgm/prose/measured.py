@@ -85,14 +85,24 @@ def record(table: Table, results_root: Path | None = None, root: Path | None = N
     return _keep(lines, (root or measured_root()) / budget / f"{label}.csv")
 
 
-def record_tuning(config: RunConfig, setting: str, trial: Trial, root: Path | None = None) -> Path:
-    """Keep what a configuration reached on held-out training images, in ``<budget>/tuning.csv``.
+def record_tuning(
+    config: RunConfig,
+    setting: str,
+    trial: Trial,
+    root: Path | None = None,
+    *,
+    name: str = "tuning",
+    command: str = "bbgm tune",
+) -> Path:
+    """Keep what a configuration reached on held-out training images, or over several seeds, in ``<budget>/<name>.csv``.
 
     Args:
         config: of the runs.
         setting: what distinguishes it from others of its method, e.g. ``optimiser.learning_rate=0.001``.
-        trial: mean and deviation are those over its folds.
+        trial: mean and deviation are those over its folds or seeds.
         root: where to; default `measured_root`.
+        name: of the file.
+        command: that made it.
 
     Returns:
         The written file.
@@ -100,28 +110,32 @@ def record_tuning(config: RunConfig, setting: str, trial: Trial, root: Path | No
     Raises:
         ValueError: no table has that data set and filter, or the kept file is damaged.
     """
-    dataset, name = config.data.dataset, config.protocol.filter
-    labels = [label for label, spec in SPECS.items() if spec.dataset == dataset and name in spec.filters]
-    if not labels:
-        raise ValueError(f"no table is about {dataset} with the filter {name!r}: leave out --record")
+    dataset, keypoint_filter = config.data.dataset, config.protocol.filter
+    specs = {
+        label: spec for label, spec in SPECS.items() if spec.dataset == dataset and keypoint_filter in spec.filters
+    }
+    if not specs:
+        raise ValueError(f"no table is about {dataset} with the filter {keypoint_filter!r}: leave out --record")
+    # The first that names the method, or the first of all.
+    label = next((label for label, spec in specs.items() if config.method in spec.methods), next(iter(specs)))
     percent = [100 * one for one in trial.accuracies]
     hardware = machine.hardware(machine.device())
     line = {
-        "table": labels[0],
+        "table": label,
         "budget": config.budget,
         "method": config.title,
         "setting": setting,
         "column": "mean",
         "value": str(round(float(np.mean(percent)), 4)),
-        "std": str(round(float(np.std(percent, ddof=1)), 4)),
+        "std": str(round(float(np.std(percent, ddof=1)), 4)) if len(percent) > 1 else "",
         "n": str(len(percent)),
         "pairs": str(trial.pairs),
         "date": datetime.now(UTC).date().isoformat(),
         "hardware": hardware["gpu"] or f"{hardware['cpu']}, {hardware['cores']} cores",
         "commit": machine.commit(),
-        "source": f"bbgm tune {config.method} --budget {config.budget} --record",
+        "source": f"{command} {config.method} --budget {config.budget} --record",
     }
-    return _keep([line], (root or measured_root()) / config.budget / "tuning.csv")
+    return _keep([line], (root or measured_root()) / config.budget / f"{name}.csv")
 
 
 def _keep(lines: list[dict[str, str]], path: Path) -> Path:

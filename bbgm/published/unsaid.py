@@ -1,6 +1,7 @@
 """What the paper does not say: where its text is silent or the authors' code differs, and what is done here.
 
-The entries are in ``unsaid.toml``, by topic. The code's behaviour is the default throughout, as it made the numbers.
+The entries are in ``unsaid.toml``, by topic. The code's behaviour is the default throughout, as it made the numbers;
+only DGMC* is trained by BB-GM's protocol, and the topic ``dgmc`` says what its own authors do.
 """
 
 import tomllib

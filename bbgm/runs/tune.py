@@ -1,4 +1,4 @@
-"""Choosing settings on training images alone: some of them are held out, test images are never seen."""
+"""Settings compared: on training images alone, some of which are held out, or on the test images over several seeds."""
 
 import itertools
 import tempfile
@@ -17,17 +17,17 @@ from bbgm.data import open_dataset
 from bbgm.data.images.keypoints import Dataset, KeypointImage
 from bbgm.methods.base import make_matcher
 from bbgm.runs.checkpoint import Checkpoints
-from bbgm.runs.evaluate import evaluate
+from bbgm.runs.evaluate import Evaluation, evaluate
 from bbgm.runs.fit import fit, make_optimiser
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What a configuration reaches on held-out training images.
+    """What a configuration reaches on held-out training images, or on the test images.
 
     Attributes:
-        accuracies: mean over the classes, one for each fold, in [0, 1].
-        pairs: how many pairs were matched in all folds together.
+        accuracies: mean over the classes, one for each fold or seed, in [0, 1].
+        pairs: how many pairs were matched in all of them together.
         seconds: of training and evaluation.
     """
 
@@ -37,7 +37,7 @@ class Trial:
 
     @property
     def mean(self) -> float:
-        """Mean over the folds, in [0, 1]."""
+        """Mean over the folds or seeds, in [0, 1]."""
         return float(np.mean(self.accuracies))
 
 
@@ -98,16 +98,34 @@ def tune(config: RunConfig, folds: int = 3, pairs_per_class: int = 200, progress
     began = time.perf_counter()
     update = {"test_pairs_per_class": pairs_per_class, "test_sets_per_class": 0}
     protocol: ProtocolConfig = config.protocol.model_copy(update=update)
-    accuracies, pairs = [], 0
-    with reproducible(config.threads):
-        dataset = open_dataset(config.data, config.protocol)
-        for fold in range(folds):
-            part = hold_out(dataset, fold, folds)
-            matcher = make_matcher(config).to(machine.device())
-            with tempfile.TemporaryDirectory() as folder:
-                checkpoints = Checkpoints(Path(folder), config.hash())
-                fit(matcher, make_optimiser(matcher, config), part, config, checkpoints, progress)
-            evaluation = evaluate(matcher, part, protocol, progress)
-            accuracies.append(evaluation.mean["accuracy"])
-            pairs += len(evaluation.predictions)
-    return Trial(tuple(accuracies), pairs, time.perf_counter() - began)
+    dataset = open_dataset(config.data, config.protocol)
+    parts = (hold_out(dataset, fold, folds) for fold in range(folds))
+    return _trial([_train_and_test(config, part, protocol, progress) for part in parts], began)
+
+
+def compare(configs: Sequence[RunConfig], progress: bool = False) -> Trial:
+    """Train configurations, one for each seed, and evaluate them on the test images; nothing is kept.
+
+    Raises:
+        ValueError: a configuration that starts from a parent, or diverges.
+    """
+    if parents := [config.parent for config in configs if config.parent is not None]:
+        raise ValueError(f"{configs[0].method} starts from {parents[0].run.method}: compare a method without a parent")
+    began = time.perf_counter()
+    datasets = (open_dataset(config.data, config.protocol) for config in configs)
+    runs = zip(configs, datasets, strict=True)
+    return _trial([_train_and_test(config, dataset, config.protocol, progress) for config, dataset in runs], began)
+
+
+def _train_and_test(config: RunConfig, dataset: Dataset, protocol: ProtocolConfig, progress: bool) -> Evaluation:
+    with reproducible(config.threads), tempfile.TemporaryDirectory() as folder:
+        matcher = make_matcher(config).to(machine.device())
+        matcher.prepare(dataset)
+        checkpoints = Checkpoints(Path(folder), config.hash())
+        fit(matcher, make_optimiser(matcher, config), dataset, config, checkpoints, progress)
+        return evaluate(matcher, dataset, protocol, progress)
+
+
+def _trial(evaluations: Sequence[Evaluation], began: float) -> Trial:
+    accuracies = tuple(one.mean["accuracy"] for one in evaluations)
+    return Trial(accuracies, sum(len(one.predictions) for one in evaluations), time.perf_counter() - began)

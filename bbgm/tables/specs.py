@@ -183,8 +183,8 @@ SPECS: dict[str, TableSpec] = {
             notes=(
                 "The paper's row GMN-PL has the numbers that Wang et al. (ICCV 2019) print for GMN, with the "
                 "offset loss: it is compared with our GMN.",
-                "HARG-SSVM (VGG) has other features and candidates than the printed HARG-SSVM, and is not compared with "
-                "it.",
+                "HARG-SSVM (VGG) has other features and candidates than the printed HARG-SSVM: it is not compared "
+                "with it.",
                 "Pt: trained on Pascal VOC, Wt: trained on Willow; only rows of one setting are compared, as the paper "
                 "asks.",
             ),

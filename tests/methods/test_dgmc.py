@@ -230,6 +230,27 @@ def test_a_run_of_it_is_reproducible_and_scores_as_its_authors_do(tmp_path):
     assert evaluate_run(one).per_class == one.metrics["per_class"]
 
 
+def test_root_matrices_start_as_configured_and_the_paper_budget_has_raw_features():
+    today, before = make_dgmc(), make_dgmc(root_init="kernel")
+    for part in ("local", "consensus"):
+        for layer in ("first", "second"):
+            one, other = (getattr(getattr(matcher, part), layer).lin.weight for matcher in (today, before))
+            torch.testing.assert_close(other, one / 5)
+    assert torch.equal(before.compare1.weight, today.compare1.weight)
+    paper = load_run("dgmc", "paper", 0, dataset="voc")
+    assert (paper.dgmc.features, paper.dgmc.feature_scale, paper.network.backbone) == ("raw", 1.0, "vgg16")
+    assert load_run("dgmc", "willow", 0).dgmc.features == "unit"
+
+
+def test_its_authors_keep_all_keypoints_and_split_willow_again_in_each_run():
+    voc = load_run("dgmc_authors", "paper", 0, dataset="voc", filter="inclusion")
+    assert voc.data.keep_outside
+    configs = [load_run("dgmc_authors", "demo", seed) for seed in (0, 3)]
+    assert [config.protocol.split_seed for config in configs] == [0, 3]
+    first, last = (open_dataset(config.data, config.protocol).split_record() for config in configs)
+    assert first != last
+
+
 def test_pretraining_is_of_the_same_network():
     for budget in ("smoke", "demo", "paper"):
         alone, pretrained = (load_run(name, budget, 0) for name in ("dgmc", "dgmc_pt_wt"))

@@ -23,9 +23,11 @@ def test_a_soft_assignment_is_one_and_its_best_matching_is_what_is_predicted(
         assert seen.affinity.shape == seen.soft.shape == (len(pair.kept1), len(pair.kept2))
         assert np.isfinite(seen.affinity).all()
         assert seen.soft.min() >= 0
-        # Every keypoint of the smaller side, or with DGMC of the source, is matched once.
-        whole = 1 if not matcher.one_to_one or len(pair.kept1) <= len(pair.kept2) else 0
-        assert seen.soft.sum(axis=whole) == pytest.approx(1, abs=0.02)
+        # DGMC normalises rows. Sinkhorn's last step makes the sums of columns 1, or less where there are more of them.
+        sums = seen.soft.sum(axis=0 if matcher.one_to_one else 1)
+        assert sums.max() <= 1 + 1e-4
+        if not matcher.one_to_one or len(pair.kept1) >= len(pair.kept2):
+            assert sums == pytest.approx(1, abs=1e-4)
         best = linear_assignment(seen.soft) if matcher.one_to_one else seen.soft.argmax(axis=1)
         assert best.tolist() == found.tolist()
 

@@ -1,4 +1,4 @@
-"""HARG-SSVM: attributes, joint features and objective by their formulas, inference by enumeration, and what it learns."""
+"""HARG-SSVM: attributes, joint features and objective by their formulas, inference by enumeration, learning."""
 
 from dataclasses import replace
 from itertools import permutations
@@ -135,7 +135,7 @@ def test_principal_axes_explain_what_they_should():
     centre, axes = principal_axes(rows, 3)
     np.testing.assert_allclose(axes.T @ axes, np.eye(3), atol=1e-12)
     np.testing.assert_allclose((rows - centre) @ axes @ axes.T + centre, rows, atol=1e-12)
-    with pytest.raises(ValueError, match="harg.components is 7"):
+    with pytest.raises(ValueError, match=r"harg\.components is 7"):
         principal_axes(rows, 7)
 
 
@@ -184,22 +184,22 @@ def test_inference_is_exact_with_proof(small_dataset):
     matcher = random_weights(make_harg(), small_dataset, scale=0.3)
     matcher.used = images
     w = [weights.detach().numpy() for weights in (matcher.nodes, matcher.edges)]
-    graphs = [
-        matcher._graph(Side.make(x, np.arange(len(x.xy))), matcher.visual_features([x])[0][0]) for x in images[:3]
-    ]
-    for image, graph, instance in zip(images, graphs, matcher._instances(graphs), strict=False):
-        true = instance.solution(graph.true_nodes())[0]
+    for image in images[:3:2]:
+        graph = matcher._graph(Side.make(image, np.arange(len(image.xy))), matcher.visual_features([image])[0][0])
+        (instance,) = matcher._instances([graph])
+        true, n = graph.true_nodes(), len(image.xy)
+        scores = {
+            y: sum((part * weights).sum() for part, weights in zip(plain_features(matcher, image, y), w, strict=True))
+            for y in permutations(range(6), n)
+        }
         for margin in (0.0, 1.0):
-            costs = replace(instance, unary=instance.unary - margin * (1 - true) / len(true))
+            wrong = 1 - instance.solution(true)[0]
+            costs = replace(instance, unary=instance.unary - margin * wrong / n)
             result = bbgm_solver.solve(costs.problem(), full=True)
-            scores = {
-                y: sum((p * part).sum() for p, part in zip(plain_features(matcher, image, y), w, strict=True))
-                + margin * np.mean(np.array(y) != graph.true_nodes())
-                for y in permutations(range(6), len(true))
-            }
+            augmented = {y: score + margin * np.mean(np.array(y) != true) for y, score in scores.items()}
             assert result.optimal
-            assert tuple(result.assignment) == max(scores, key=scores.__getitem__)
-            assert -result.objective == pytest.approx(max(scores.values()))
+            assert tuple(result.assignment) == max(augmented, key=augmented.__getitem__)
+            assert -result.objective == pytest.approx(max(augmented.values()))
 
 
 def test_matchings_follow_the_order_of_the_keypoints(images):
@@ -227,7 +227,7 @@ def test_pairs_need_both_images_to_be_right(images):
     pairs = [whole_pair(images[2], images[3]), whole_pair(images[0], images[2])]
     for pair, found in zip(pairs, matcher.predict(pairs), strict=True):
         one, two = matcher.match_images([pair.source, pair.target])
-        expected = [next((j for j, l in enumerate(pair.kept2) if two[l] == one[k]), -1) for k in pair.kept1]
+        expected = [next((j for j, other in enumerate(pair.kept2) if two[other] == one[k]), -1) for k in pair.kept1]
         assert found.tolist() == expected
     assert matcher.predict([]) == []
 
@@ -286,6 +286,7 @@ def test_runs_are_stored_and_reproducible_with_every_filter(tmp_path, keypoint_f
     assert one.history.loss.tolist() == other.history.loss.tolist()
     assert evaluate_run(one).per_class == one.metrics["per_class"]
     matcher = load_matcher(one)
+    assert isinstance(matcher, HargSSVM)
     assert matcher.nodes.shape[1] == 16
     assert set(matcher.places) == set(one.metrics["per_class"])
     if keypoint_filter == "unfiltered":
@@ -306,7 +307,7 @@ def test_state_carries_the_model_graphs(small_dataset, images, tmp_path):
 
 
 def test_errors_name_the_remedy(small_dataset, images):
-    with pytest.raises(ValueError, match="network.freeze_backbone: true"):
+    with pytest.raises(ValueError, match=r"network\.freeze_backbone: true"):
         make_harg(frozen=False)
     matcher = make_harg()
     with pytest.raises(ValueError, match="prepare"):

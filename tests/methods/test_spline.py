@@ -45,6 +45,14 @@ def make_layer(channels, out, seed=0, **settings):
     return layer
 
 
+def test_root_matrix_starts_as_in_either_version_of_torch_geometric():
+    """Its first values differ by their scale alone, 1 / K; the kernel's are the same."""
+    today, before = (make_layer(40, 30, root_init=name) for name in ("channels", "kernel"))
+    assert today.lin.weight.abs().max().item() == pytest.approx(40**-0.5, rel=0.01)
+    torch.testing.assert_close(before.lin.weight, today.lin.weight / 5)
+    assert torch.equal(before.weight, today.weight)
+
+
 @given(
     nodes=st.integers(1, 7),
     edges=st.integers(0, 20),

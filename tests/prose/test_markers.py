@@ -105,3 +105,21 @@ def test_a_marker_without_an_end_is_an_error(text: str) -> None:
     """Filling it in would take the text up to the end of another marker away."""
     with pytest.raises(ValueError, match=r"<!-- published: PascalVOCunfiltered .*has no <!-- end -->"):
         fill(text)
+
+
+def test_the_printed_mean_is_that_of_the_classes_that_were_measured() -> None:
+    """The five classes of the budget `animals`: the README of its data has their printed means."""
+    head, _, *rows = table("measured: animals/PascalVOCAblation published=yes")
+    assert head[1:] == ["cat", "cow", "dog", "horse", "sheep", "mean", "runs"]
+    means = {row[0].removesuffix(", published"): row[6] for row in rows if row[0].endswith(", published")}
+    assert means["Unmodified"] == "78.5"
+    assert means["Unary Costs"] == "78.3"
+    of_mean_only = table("measured: animals/PascalVOCAblation column=mean published=yes")
+    assert ["Unmodified, published", "78.5", "5"] in of_mean_only
+
+
+def test_rows_of_other_settings_are_beside_the_only_ones_that_the_paper_has() -> None:
+    rows = table("measured: animals/PascalVOCunfiltered setting=pairs=test column=mean published=yes")
+    printed = {row[0]: row[-2] for row in rows if "published" in row[0]}
+    assert printed["BB-GM, published"] == "62.0"
+    assert printed["BB-GM-Max, published"] == "48.2"

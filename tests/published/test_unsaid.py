@@ -17,24 +17,24 @@ def settings(option: str) -> dict[str, Any]:
     content = yaml.safe_load(value)
     for key in reversed(path.split(".")):
         content = {key: content}
-    return {"method": "x", "title": "x", "budget": "paper", "seed": 0, **content}
+    model = "dgmc" if path.startswith("dgmc.") else "bbgm"
+    return {"method": "x", "title": "x", "budget": "paper", "seed": 0, "model": model, **content}
 
 
 @pytest.mark.parametrize("option", OPTIONS)
 def test_an_option_exists_and_is_not_the_default(option: str) -> None:
     content = settings(option)
     data = content.setdefault("data", {})
-    if "exclude_willow" in data:
+    section, key = option.partition(":")[0].split(".")
+    if section == "data":
         data.update(dataset="voc", source="original")
-    plain = {**content, option.split(".")[0]: {key: data[key] for key in data if key != "exclude_willow"}}
-    if not option.startswith("data"):
-        del plain[option.split(".")[0]]
+    plain = {**content, section: {name: value for name, value in content[section].items() if name != key}}
     assert make_run(content) != make_run(plain)
 
 
 def test_every_entry_says_what_the_code_does_and_none_is_there_twice() -> None:
     topics = load_unsaid()
-    assert list(topics) == ["network", "solver", "training", "data", "evaluation", "ablations"]
+    assert list(topics) == ["network", "solver", "training", "data", "evaluation", "ablations", "dgmc"]
     for frame in topics.values():
         assert (frame[["what", "code", "here"]] != "").all(axis=None)
         assert frame["what"].is_unique

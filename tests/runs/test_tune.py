@@ -1,16 +1,21 @@
-"""Tuning: combinations of settings, images held out of the training part only, the result of a trial."""
+"""Tuning: combinations of settings, images held out of the training part only, the result of a trial; comparisons."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from bbgm.cli import main
 from bbgm.config import load_run
 from bbgm.data import open_dataset
 from bbgm.data.images.keypoints import Dataset
 from bbgm.prose import read_measured, record_tuning
 from bbgm.runs.train import run
-from bbgm.runs.tune import Trial, grid, hold_out, nested, tune
+from bbgm.runs.tune import Trial, compare, grid, hold_out, nested, tune
 
-SMALL = {"optimiser": {"epochs": 1, "iterations_per_epoch": 2}, "protocol": {"test_pairs_per_class": 2}}
+SMALL: dict[str, Any] = {"optimiser": {"epochs": 1, "iterations_per_epoch": 2}, "protocol": {"test_pairs_per_class": 2}}
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +25,7 @@ def dataset() -> Dataset:
 
 
 def test_a_grid_is_all_combinations() -> None:
-    options = {"optimiser.kind": ["sgd", "adam"], "optimiser.learning_rate": [1, 2], "seed": [3]}
+    options: dict[str, list[Any]] = {"optimiser.kind": ["sgd", "adam"], "optimiser.learning_rate": [1, 2], "seed": [3]}
     found = list(grid(options))
     assert len(found) == 4
     assert len({tuple(one.values()) for one in found}) == 4
@@ -82,3 +87,41 @@ def test_recorded_trials_replace_earlier_ones_of_the_same_settings(tmp_path) -> 
     assert frame["std"].tolist() == pytest.approx([14.1421, 14.1421])
     assert frame["pairs"].tolist() == [10, 12]
     assert set(frame["table"]) == {"Willow"}
+
+
+def test_a_comparison_has_no_parent() -> None:
+    with pytest.raises(ValueError, match="compare a method without a parent"):
+        compare([load_run("bbgm_pt_wt", "smoke", 0)])
+
+
+def test_a_comparison_trains_and_tests_as_runs_do(tmp_path: Path) -> None:
+    configs = [load_run("harg_ssvm", "smoke", seed, **SMALL) for seed in (0, 1)]
+    trial = compare(configs)
+    runs = [run(config, tmp_path / str(config.seed), progress=False) for config in configs]
+    assert list(trial.accuracies) == [one.metrics["mean"]["accuracy"] for one in runs]
+    assert trial.pairs == sum(one.metrics["n_pairs"] for one in runs)
+    for number in (1, 2):  # of one run there is no deviation
+        kept = replace(trial, accuracies=trial.accuracies[:number])
+        path = record_tuning(configs[0], "harg.c=10", kept, tmp_path, name="x", command="bbgm compare")
+        frame = read_measured("smoke/x", tmp_path)
+        assert path == tmp_path / "smoke" / "x.csv"
+        assert frame["value"].tolist() == pytest.approx([100 * np.mean(kept.accuracies)], abs=1e-3)
+        assert frame["std"].isna().tolist() == [number == 1]
+
+
+def test_tuning_makes_model_graphs_of_the_images_that_are_not_held_out() -> None:
+    trial = tune(load_run("harg_prototype", "smoke", 0), folds=2, pairs_per_class=4)
+    assert len(trial.accuracies) == 2
+    assert trial.mean > 0.5
+
+
+def test_commands_print_a_line_for_each_combination(capsys: pytest.CaptureFixture[str]) -> None:
+    shared = ["harg_prototype", "--budget", "smoke", "--set", "harg.c=1,10.5"]
+    assert main(["compare", *shared, "--seeds", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.rpartition(": ")[2] for line in lines] == ["harg.c=1", "harg.c=10.5"]
+    assert "minus the first +0.00" in lines[1]
+    assert main(["tune", *shared, "--folds", "2", "--pairs", "4", "--set", "harg.start=prototype,zero"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 4
+    assert main(["compare", "bbgm", "--set", "harg.c"]) == 2
+    assert "is not of the form KEY=V1,V2" in capsys.readouterr().err

@@ -1,6 +1,7 @@
 """Methods with affinities of matches: batches of random features, and K by its definition, in full, with NumPy."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,7 +18,7 @@ Featured = tuple[np.ndarray, Graph]
 """Features [U ; F] (n, C) of the nodes, and the graph."""
 
 
-def make_soft(method: str, seed: int = 0, frozen: bool = True, **overrides: object) -> SoftMatcher:
+def make_soft(method: str, seed: int = 0, frozen: bool = True, **overrides: Any) -> SoftMatcher:
     """The network of an experiment with a small random backbone; its other parameters are float64."""
     network = {"backbone": "small", "weights": "random", "freeze_backbone": frozen}
     matcher = make_matcher(load_run(method, "smoke", seed, network=network, **overrides))
@@ -26,6 +27,13 @@ def make_soft(method: str, seed: int = 0, frozen: bool = True, **overrides: obje
         if name != "backbone":
             part.double()
     return matcher
+
+
+def association_of(matcher: SoftMatcher) -> AssociationLayer:
+    """The layer of GMN or NGM that makes K."""
+    layer = matcher.association
+    assert isinstance(layer, AssociationLayer)
+    return layer
 
 
 def make_batch(sizes: Sequence[tuple[int, int]], channels: int, rng: np.random.Generator) -> PairBatch:

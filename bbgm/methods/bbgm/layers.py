@@ -46,6 +46,7 @@ def sinkhorn_loss(
         iterations=options.iterations,
         epsilon=options.epsilon,
         partial=not settings.full,
+        domain=options.domain,
     )
     match = [one.exp() for one in log_match]
     loss = hamming_loss(match, truth) if options.loss == "hamming" else permutation_loss(log_match, truth)

@@ -32,6 +32,9 @@ class SinkhornConfig(Model):
     iterations: Positive = 20
     temperature: float = Field(0.05, gt=0, description="in units of the costs")
     epsilon: float = Field(1e-4, ge=0, description="floor of the entries; the paper's first choice was 1e-8")
+    domain: Literal["log", "plain"] = Field(
+        "log", description="normalise logarithms, or the numbers themselves, where small ones vanish in rounding"
+    )
     loss: Literal["cross_entropy", "hamming"] = Field(
         "cross_entropy", description="of each entry, as PCA-GM, or the Hamming distance, as BB-GM"
     )

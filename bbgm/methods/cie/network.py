@@ -54,8 +54,13 @@ class CIELayer(nn.Module):
 
     def forward(self, x: Tensor, weights: Tensor, edge_index: Tensor) -> tuple[Tensor, Tensor]:
         """H' and W_0 H, (N, D) each, from H (N, nodes) and the edges' W_1 E (number of edges, D)."""
-        messages, own = self.nodes(x).chunk(2, dim=1)
-        arrived = neighbour_sum(weights * messages[edge_index[0]], edge_index, len(x))
+        return self.spread(self.nodes(x), weights, edge_index)
+
+    @staticmethod
+    def spread(products: Tensor, weights: Tensor, edge_index: Tensor) -> tuple[Tensor, Tensor]:
+        """The rest of the layer, after the nodes' products with both matrices (N, 2 D)."""
+        messages, own = products.chunk(2, dim=1)
+        arrived = neighbour_sum(weights * messages[edge_index[0]], edge_index, len(products))
         return F.relu(arrived) + F.relu(own), own
 
 
@@ -75,24 +80,26 @@ class CIE(EmbeddingMatcher):
             self.early, self.cross, self.affinity = Bilinear(width), CrossGraph(width), Bilinear(width)
 
     def embed(self, x: Tensor, graphs: Sequence[Graph]) -> Tensor:
-        """(N, 3 D): H^1, and both parts of the cross-graph layer; for CIE2, (N, 4 D), then W_0 H^0."""
+        """H^1 and W_0 H^0, then both parts of the cross-graph layer, at test times the second layer's matrices.
+
+        (N, 4 D) in training, (N, 6 D) at test.
+        """
         graphs, edge_index = self.edges(graphs)
         numbers, of_edge = self._numbers(graphs, x)
         x, own = self.first(x, self.first.edges(numbers)[of_edge], edge_index.to(x.device))
-        return torch.cat([x, *self.cross.parts(x), *([own] if self.options.edges == "cie2" else [])], dim=1)
+        return torch.cat([x, own, *self.cross.parts(x, None if self.training else self.second.nodes)], dim=1)
 
     def scores(self, batch: PairBatch) -> Tensor:
         """H_1^2 A_2 H_2^2T; see `SoftMatcher.scores`."""
-        parts = 4 if self.options.edges == "cie2" else 3
-        (x1, own1, other1, *_), (x2, own2, other2, *_) = (
-            side.x.chunk(parts, dim=2) for side in (batch.source, batch.target)
-        )
-        soft = self.soft_matches(batch, self.early(x1, x2))
+        width, sides = self.options.width, (batch.source, batch.target)
+        soft = self.soft_matches(batch, self.early(*(side.x[:, :, :width] for side in sides)))
+        (own1, other1), (own2, other2) = (side.x[:, :, 2 * width :].chunk(2, dim=2) for side in sides)
         g1, g2 = CrossGraph.combine(own1, other2, soft), CrossGraph.combine(own2, other1, soft.transpose(1, 2))
-        weights1, weights2 = self._second_weights(batch)
+        if self.training:
+            g1, g2 = self.second.nodes(g1), self.second.nodes(g2)
         h1, h2 = (
-            self.second(g.flatten(0, 1), weights, side.edge_index)[0].view(*g.shape[:2], -1)
-            for g, weights, side in ((g1, weights1, batch.source), (g2, weights2, batch.target))
+            self.second.spread(g.flatten(0, 1), weights, side.edge_index)[0].view(*g.shape[:2], -1)
+            for g, weights, side in zip((g1, g2), self._second_weights(batch), sides, strict=True)
         )
         return self.affinity(h1, h2)
 
@@ -104,7 +111,7 @@ class CIE(EmbeddingMatcher):
         features = F.relu(self.first.edges(numbers))
         if self.options.edges == "cie1":
             return list(self.second.edges(features)[of_edge].split(counts))
-        distances = torch.cat([_distances(side) for side in sides])
+        distances = torch.cat([self._distances(side) for side in sides])
         return list(self.second.edges(F.relu(distances * numbers[of_edge]) + features[of_edge]).split(counts))
 
     def _numbers(self, graphs: Sequence[Graph], like: Tensor) -> tuple[Tensor, Tensor]:
@@ -118,8 +125,7 @@ class CIE(EmbeddingMatcher):
             numbers = FRAME / distinct.clip(min=1)
         return torch.from_numpy(numbers[:, None]).to(like), torch.from_numpy(of_edge).to(like.device)
 
-
-def _distances(side: GraphBatch) -> Tensor:
-    """|W_0 H_i - W_0 H_j| of the edges of one side, from the last quarter of its rows."""
-    own = side.x.chunk(4, dim=2)[3].flatten(0, 1)
-    return (own[side.edge_index[0]] - own[side.edge_index[1]]).abs()
+    def _distances(self, side: GraphBatch) -> Tensor:
+        """|W_0 H^0_i - W_0 H^0_j| of the edges of one side."""
+        own = side.x[:, :, self.options.width : 2 * self.options.width].flatten(0, 1)
+        return (own[side.edge_index[0]] - own[side.edge_index[1]]).abs()

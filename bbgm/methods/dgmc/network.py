@@ -14,13 +14,19 @@ psi_1 and psi_2 are SplineCNNs with mean aggregation. The loss is the cross entr
 Written from the paper and from how its authors run it. Differences from their code:
 
 1. Pairs are drawn as for BB-GM: the class, then two distinct images. (Theirs: each source once an epoch, with a target
-   that has all of its keypoints, possibly itself.) Likewise the images: the whole object as BB-GM crops it.
-2. Visual features are interpolated at the keypoint, not read from a map of 256 x 256 at the nearest pixel, and they are
-   BB-GM's, of length 1, times a constant; theirs are as VGG16 gives them (`features`, `feature_scale` in `DGMCConfig`).
+   that has all of its keypoints, possibly itself: the filter "inclusion".) Likewise the images: the object's box as
+   BB-GM crops it, and keypoints outside are left out. Theirs is enlarged to hold all keypoints, and by 16 px;
+   `data.keep_outside` keeps the keypoints, not the larger crop. On Willow each of their runs has another split. The
+   experiment `dgmc_authors` has their keypoints and splits.
+2. Visual features are interpolated at the keypoint, not read from a map of 256 x 256 at the nearest pixel. Except at
+   the budget `paper`, they are BB-GM's, of length 1, times a constant; theirs are as VGG16 gives them (`features`,
+   `feature_scale` in `DGMCConfig`).
 3. psi_1 runs once for each graph of a batch, before dropout, which is drawn for each pair.
 4. The MLP's first layer acts on o_1 and o_2, as W (o_1 - o_2) = W o_1 - W o_2: not on each pair of keypoints.
 5. At test the indicators depend on the pair alone, so its prediction is always the same; theirs is not.
-6. Degenerate keypoint sets have the graph of `bbgm.graphs.delaunay`; theirs are joggled.
+6. SplineConv's root matrix starts as in torch_geometric today; when they ran it, it started 5 times smaller
+   (`root_init`).
+7. Degenerate keypoint sets have the graph of `bbgm.graphs.delaunay`; theirs are joggled.
 """
 
 import hashlib

@@ -8,7 +8,8 @@ with it by an injective y from keypoints to nodes, the one with the largest scor
 where phi_i (C,) are the features of keypoint i and psi_ij (27,) are those of the edge i -> j
 (`bbgm.methods.harg.attributes`). That is a graph matching problem with the costs -w . phi (n, K) and -w . psi
 (n (n - 1), K (K - 1)), in which all keypoints are matched (`full`). The weights w, (K, C) and (K (K - 1), 27), start as
-the prototype graph, the means of the training images' attributes, and minimise, by the run's optimiser,
+the prototype graph, the means of the training images' attributes, or from 0 (`start`), and minimise, by the run's
+optimiser,
 
     1/2 |w|^2 / C + mean over images of max_y (Delta(y) + w . Phi(x, y)) - w . Phi(x, y*),
 

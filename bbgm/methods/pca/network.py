@@ -51,7 +51,12 @@ class GraphConv(nn.Module):
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
         """From (N, channels) to (N, width)."""
-        neighbours, own = F.relu(self.linear(x)).chunk(2, dim=1)
+        return self.spread(self.linear(x), edge_index)
+
+    @staticmethod
+    def spread(products: Tensor, edge_index: Tensor) -> Tensor:
+        """The rest of the layer, after the products with both matrices (N, 2 width)."""
+        neighbours, own = F.relu(products).chunk(2, dim=1)
         return neighbour_mean(neighbours, edge_index) + own
 
 
@@ -73,16 +78,20 @@ class PCA(EmbeddingMatcher):
             self.affinity = Bilinear(width)
 
     def embed(self, x: Tensor, graphs: Sequence[Graph]) -> Tensor:
-        """h^1 and, after it, both parts of the cross-graph layer: (N, D) or (N, 3 D)."""
+        """h^1 (N, D) and, after it, both parts of the cross-graph layer, at test times the second layer's matrices."""
         _, edge_index = self.edges(graphs)
         x = self.first(x, edge_index.to(x.device))
-        return x if self.cross is None else torch.cat([x, *self.cross.parts(x)], dim=1)
+        if self.cross is None:
+            return x
+        return torch.cat([x, *self.cross.parts(x, None if self.training else self.second.linear)], dim=1)
 
     def scores(self, batch: PairBatch) -> Tensor:
         """h_1^2 A_2 h_2^2T; see `SoftMatcher.scores`."""
+        width = self.options.width
+        x1, x2 = (side.x[:, :, :width] for side in (batch.source, batch.target))
         if self.cross is None:
-            return self._last(batch, batch.source.x, batch.target.x)
-        (x1, own1, other1), (x2, own2, other2) = (side.x.chunk(3, dim=2) for side in (batch.source, batch.target))
+            return self._last(batch, self.second.linear(x1), self.second.linear(x2))
+        (own1, other1), (own2, other2) = (side.x[:, :, width:].chunk(2, dim=2) for side in (batch.source, batch.target))
         if self.early is not None:
             soft = self.soft_matches(batch, self.early(x1, x2))
         else:
@@ -90,15 +99,17 @@ class PCA(EmbeddingMatcher):
         repetitions = 1 if self.early is not None else self.options.repetitions
         for repetition in range(1, repetitions + 1):
             g1, g2 = CrossGraph.combine(own1, other2, soft), CrossGraph.combine(own2, other1, soft.transpose(1, 2))
+            if self.training:
+                g1, g2 = self.second.linear(g1), self.second.linear(g2)
             scores = self._last(batch, g1, g2)
             if repetition < repetitions:
                 soft = self.soft_matches(batch, scores)
         return scores
 
-    def _last(self, batch: PairBatch, g1: Tensor, g2: Tensor) -> Tensor:
-        """The second layer within each graph, and the scores."""
+    def _last(self, batch: PairBatch, products1: Tensor, products2: Tensor) -> Tensor:
+        """The scores, from the second layer's products (P, n, 2 D)."""
         h1, h2 = (
-            self.second(g.flatten(0, 1), side.edge_index).view(*g.shape[:2], -1)
-            for g, side in ((g1, batch.source), (g2, batch.target))
+            self.second.spread(products.flatten(0, 1), side.edge_index).view(*products.shape[:2], -1)
+            for products, side in ((products1, batch.source), (products2, batch.target))
         )
         return self.affinity(h1, h2)

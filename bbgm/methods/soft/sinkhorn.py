@@ -18,19 +18,31 @@ What the paper leaves open, and how it is decided here (all are settings of `Sin
 3. epsilon, "intended to prevent division by zero", which the paper raised from 1e-8 to 1e-4: here it is added to every
    entry of exp(-c / tau), relative to the pair's largest. What costs tau ln(1 / epsilon) or more above the cheapest
    then counts alike and gets no gradient. There is no division to protect: the larger value has no advantage.
-4. The normalisation is done with logarithms, so nothing overflows at small tau.
+4. The normalisation is done with logarithms, so nothing overflows at small tau. With ``domain="plain"`` it is done with
+   the numbers themselves, as the paper's words suggest, in the precision of the costs: exp(-c / tau) + epsilon, not
+   relative to anything, is divided by its sums. Small entries then vanish in rounding, and what has vanished gets no
+   gradient; epsilon keeps every entry, and every sum, above 0.
 """
 
 import math
 from collections.abc import Sequence
+from typing import Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+Domain = Literal["log", "plain"]
+
 
 def sinkhorn(
-    costs: Sequence[Tensor], *, temperature: float, iterations: int, epsilon: float = 0.0, partial: bool = False
+    costs: Sequence[Tensor],
+    *,
+    temperature: float,
+    iterations: int,
+    epsilon: float = 0.0,
+    partial: bool = False,
+    domain: Domain = "log",
 ) -> list[Tensor]:
     """Doubly stochastic matrices of a batch of pairs, as logarithms; differentiable in the costs.
 
@@ -40,9 +52,10 @@ def sinkhorn(
         iterations: of one normalisation of rows and one of columns.
         epsilon: see the module's third point; 0: none.
         partial: any node may stay unmatched, at cost 0; False: every node of the smaller side is matched.
+        domain: normalise logarithms, or the plain numbers; see the module's fourth point.
 
     Returns:
-        log P (n1, n2) of each pair.
+        log P (n1, n2) of each pair; with plain numbers an entry of 0 counts as the smallest positive one.
 
     Raises:
         ValueError: no pair, or one without nodes; a temperature that is not positive, or a negative epsilon.
@@ -58,17 +71,33 @@ def sinkhorn(
     real2 = torch.arange(n2, device=scores.device) < sizes2[:, None]
     filling = ~(real1[:, :, None] & real2[:, None])
     scores = scores.masked_fill(filling, -torch.inf)
-    if epsilon:
+    if epsilon and domain == "log":
         floor = scores.amax(dim=(1, 2), keepdim=True) + math.log(epsilon)
         scores = torch.logaddexp(scores, floor).masked_fill(filling, -torch.inf)
     # A slack is a further entry of a row or column: its logarithm is 0 in units of the multiplier, or -inf for none.
     # Padding has one as well, so that no sum is empty.
     larger1, larger2 = (sizes1 > sizes2)[:, None], (sizes2 > sizes1)[:, None]
-    slack1 = (~real1 | larger1 | partial).to(scores).log()
-    slack2 = (~real2 | larger2 | partial).to(scores).log()
+    slack1, slack2 = (~real1 | larger1 | partial).to(scores), (~real2 | larger2 | partial).to(scores)
+    if domain == "plain":
+        matrix = (scores.exp() + epsilon).masked_fill(filling, 0)
+        log_p = _normalise(matrix, slack1, slack2, iterations)
+    else:
+        log_p = _normalise_logarithms(scores, slack1.log(), slack2.log(), iterations)
+    return [one[:rows, :columns] for one, rows, columns in zip(log_p, sizes1.tolist(), sizes2.tolist(), strict=True)]
+
+
+def _normalise_logarithms(scores: Tensor, slack1: Tensor, slack2: Tensor, iterations: int) -> Tensor:
     u, v = torch.zeros_like(slack1), torch.zeros_like(slack2)
     for _ in range(iterations):
         u = -torch.cat([scores + v[:, None], slack1[:, :, None]], dim=2).logsumexp(dim=2)
         v = -torch.cat([scores + u[:, :, None], slack2[:, None]], dim=1).logsumexp(dim=1)
-    log_p = scores + u[:, :, None] + v[:, None]
-    return [one[:rows, :columns] for one, rows, columns in zip(log_p, sizes1.tolist(), sizes2.tolist(), strict=True)]
+    return scores + u[:, :, None] + v[:, None]
+
+
+def _normalise(matrix: Tensor, slack1: Tensor, slack2: Tensor, iterations: int) -> Tensor:
+    for _ in range(iterations):
+        sums = matrix.sum(dim=2) + slack1
+        matrix, slack1 = matrix / sums[:, :, None], slack1 / sums
+        sums = matrix.sum(dim=1) + slack2
+        matrix, slack2 = matrix / sums[:, None], slack2 / sums
+    return matrix.clamp(min=torch.finfo(matrix.dtype).tiny).log()

@@ -2,8 +2,9 @@
 // 2017), block coordinate ascent on a Lagrangian bound, with roundings by linear assignment.
 //
 // Factors: a vector per node over its labels and "unmatched" (costs on graph 1, graph 2 starts at 0), and a table per
-// pair of nodes of graph 1 with a term. With tables of both graphs, as in the solver of several graphs, each has half of
-// the terms' costs. Every update moves costs between factors, changes no matching's total and never lowers the bound. Differences to the public implementation:
+// pair of nodes of graph 1 with a term. With tables of both graphs, as in the solver of several graphs, each has half
+// of the terms' costs. Every update moves costs between factors, changes no matching's total and never lowers the
+// bound. Differences to the public implementation:
 // 1. a table's update is done at the nodes' visits; tables are not visited themselves;
 // 2. before a rounding, a node keeps 0.4 of its costs and sends the rest to the tables ahead ("uniform:0.5" there);
 // 3. ties break by the smallest index everywhere.
@@ -44,9 +45,7 @@ class MessagePassing {
   void gather();
   // The vectors, which others may change as well. Their place in memory stays.
   NodeCosts node1(int i) { return {u_.data() + at1_[i], at1_[i + 1] - at1_[i] - 1}; }
-  NodeCosts node2(int j) {
-    return {v_.data() + p_.col_start[j] + j, p_.col_start[j + 1] - p_.col_start[j]};
-  }
+  NodeCosts node2(int j) { return {v_.data() + p_.col_start[j] + j, p_.col_start[j + 1] - p_.col_start[j]}; }
 
  private:
   void empty_tables();
@@ -61,8 +60,8 @@ class MessagePassing {
   const Problem& p_;
   DualTables tables_;
   std::optional<DualTables> tables2_;  // of graph 2
-  std::vector<int> at1_, at2_;  // (n1 + 1,) start of a node's vector in u_; (A,) position of an assignment in v_
-  std::vector<double> u_, v_;   // costs of the labels of graph 1's and of graph 2's nodes
+  std::vector<int> at1_, at2_;         // (n1 + 1,) start of a node's vector in u_; (A,) position of an assignment in v_
+  std::vector<double> u_, v_;          // costs of the labels of graph 1's and of graph 2's nodes
   std::vector<double> message_, lap_costs_;
   LapResult lap_;
   double constant_ = 0;

@@ -110,8 +110,8 @@ TEST_CASE("message passing with tables of both graphs: a bound that never falls"
 TEST_CASE("joint dual: sum of pair bounds <= bound <= optimum, monotone") {
   int risen = 0, tight = 0;
   for (int seed = 0; seed < 500; ++seed) {
-    const std::vector<int> size = seed % 10 ? std::vector<int>{2 + seed % 3, 2 + seed / 3 % 3, 2 + seed / 9 % 3}
-                                            : std::vector<int>{2, 2, 3, 2};
+    const std::vector<int> size =
+        seed % 10 ? std::vector<int>{2 + seed % 3, 2 + seed / 3 % 3, 2 + seed / 9 % 3} : std::vector<int>{2, 2, 3, 2};
     const Set set(size, 7000 + seed, seed % 2 ? 0.7 : 1.0, seed % 7 ? 1000 : 2);
     const MultiProblem problem = set.problem();
     const double optimum = fuzz::cheapest(problem);

@@ -134,8 +134,7 @@ inline std::string check_multi(const std::uint8_t* data, std::size_t size) {
       const MultiResult r = solve_multi(problem, options);
       std::string what = broken(problem, options, r, optimum);
       if (effort == Effort::normal && method == MultiMethod::sync) synchronised = r.objective;
-      if (effort == Effort::normal && r.objective > synchronised)
-        what = "worse than sync";
+      if (effort == Effort::normal && r.objective > synchronised) what = "worse than sync";
       if (what.empty()) continue;
       char text[300];
       std::snprintf(text, sizeof text,

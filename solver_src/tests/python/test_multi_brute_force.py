@@ -73,8 +73,8 @@ def test_dual_lies_between_its_pairs_and_the_optimum(seed: int, kind: str) -> No
     pairs = sum(max(gm.solve(problem, m).lower_bound for m in ("best", "dual")) for problem in problems.values())
     bound, value = -np.inf, sync.objective
     for iterations in (0, 1, 5, 20, 80):
-        options = {"max_iterations": iterations, "round_every": 1, "threads": 1 + iterations % 2}
-        result = gm.solve_multi(problems, "dual", **options)
+        threads = 1 + iterations % 2
+        result = gm.solve_multi(problems, "dual", max_iterations=iterations, round_every=1, threads=threads)
         check(problems, result)
         assert max(bound, pairs - 1e-9) <= result.lower_bound <= best + 1e-9
         assert best - 1e-9 <= result.objective <= value

@@ -40,8 +40,10 @@ def reference(matcher, pair):
 @pytest.mark.parametrize("edge_feature", ["exponential", "inverse"])
 def test_scores_are_the_equations_for_every_pair_of_a_mixed_batch(pairs, edges, edge_feature):
     matcher = make_embedding("cie", edges=edges, edge_feature=edge_feature)
-    for found, pair in zip(scores_of(matcher, pairs), pairs, strict=True):
-        np.testing.assert_allclose(found, reference(matcher, pair), rtol=1e-9, atol=1e-9)
+    for training in (True, False):  # which multiply the second layer's matrices with different things
+        matcher.train(training)
+        for found, pair in zip(scores_of(matcher, pairs), pairs, strict=True):
+            np.testing.assert_allclose(found, reference(matcher, pair), rtol=1e-9, atol=1e-9)
 
 
 def test_lengths_matter(pairs):

@@ -32,8 +32,9 @@ def reference(matcher, pair):
 def test_scores_are_the_equations_for_every_pair_of_a_mixed_batch(pairs):
     matcher = make_embedding("glmnet", smoothing=0.3, sharpening=0.6)
     with torch.no_grad():  # so that the graphs are not uniform, as after training
-        for layer in (matcher.smoothing, matcher.sharpening):
-            layer.theta *= 300
+        for name, parameter in matcher.named_parameters():
+            if name.endswith("theta"):
+                parameter.mul_(300)
     for found, pair in zip(scores_of(matcher, pairs), pairs, strict=True):
         np.testing.assert_allclose(found, reference(matcher, pair), rtol=1e-9, atol=1e-9)
 

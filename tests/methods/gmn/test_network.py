@@ -11,6 +11,7 @@ from bbgm.methods.base import make_matcher
 from bbgm.methods.gmn.network import leading_vector
 from bbgm.runs.evaluate import evaluate
 from tests.support.association import (
+    association_of,
     copies,
     featured,
     full_matrix,
@@ -38,7 +39,7 @@ def test_scores_and_matches_are_the_equations_for_every_pair_of_a_mixed_batch(pa
     scores = matcher.scores(batch)
     for b, (pair, log_s) in enumerate(zip(pairs, matcher.normalise(batch, scores), strict=True)):
         n1, n2 = len(pair.kept1), len(pair.kept2)
-        expected = eigenvector(full_matrix(matcher.association, *featured(batch, b)), (n1, n2), 7)
+        expected = eigenvector(full_matrix(association_of(matcher), *featured(batch, b)), (n1, n2), 7)
         expected = expected * (np.sqrt(n1 * n2) if rescale else 1)
         np.testing.assert_allclose(scores[b, :n1, :n2], expected, rtol=1e-8)
         np.testing.assert_allclose(log_s.exp(), plain_sinkhorn(expected, 0.02), rtol=1e-6)
@@ -48,8 +49,8 @@ def test_scores_and_matches_are_the_equations_for_every_pair_of_a_mixed_batch(pa
 @torch.no_grad()
 def test_iterations_reach_the_leading_eigenvector():
     matcher, batch = make_soft("gmn_pl"), make_batch([(6, 7)], 192, np.random.default_rng(0))
-    k = full_matrix(matcher.association, *featured(batch, 0))
-    v = leading_vector(matcher.association(batch), torch.ones(1, 6, 7, dtype=torch.bool), 100)[0].numpy().ravel()
+    k = full_matrix(association_of(matcher), *featured(batch, 0))
+    v = leading_vector(association_of(matcher)(batch), torch.ones(1, 6, 7, dtype=torch.bool), 100)[0].numpy().ravel()
     values, vectors = np.linalg.eigh(k)
     np.testing.assert_allclose(v, np.abs(vectors[:, -1]), atol=1e-8)
     assert v @ k @ v == pytest.approx(values[-1])
@@ -63,13 +64,14 @@ def test_gradients_are_those_of_finite_differences(make_pair, method):
     rng = np.random.default_rng(0)
     for parameter in matcher.association.parameters():
         direction = torch.from_numpy(rng.normal(size=parameter.shape))
+        assert parameter.grad is not None
         slope, step = (parameter.grad * direction).sum().item(), 1e-6
         values = []
         for sign in (1, -1):
             with torch.no_grad():
-                parameter += sign * step * direction
+                parameter.add_(sign * step * direction)
                 values.append(matcher.loss(pairs).item())
-                parameter -= sign * step * direction
+                parameter.sub_(sign * step * direction)
         assert slope == pytest.approx((values[0] - values[1]) / (2 * step), rel=1e-4)
         assert abs(slope) > 1e-6
 
@@ -103,7 +105,7 @@ def test_the_solver_maximises_the_affinities(make_pair):
     for b, (pair, instance, found) in enumerate(
         zip(pairs, matcher.instances(pairs), matcher.predict(pairs), strict=True)
     ):
-        k = full_matrix(matcher.association, *featured(batch, b))
+        k = full_matrix(association_of(matcher), *featured(batch, b))
         n1, n2 = len(pair.kept1), len(pair.kept2)
         assert (found >= 0).all()
         values = []
@@ -125,7 +127,7 @@ def test_nothing_in_common_gives_no_error(make_pair):
     scores = matcher.scores(batch)
     matcher.normalise(batch, scores)[0].sum().backward()
     assert scores.item() == 0
-    assert torch.isfinite(matcher.association.same.grad).all()
+    assert association_of(matcher).same.grad.isfinite().all()
 
 
 @pytest.mark.parametrize("method", ["gmn", "gmn_pl"])

@@ -74,9 +74,10 @@ def test_gradients_are_those_of_finite_differences(make_pair, method):
         values = []
         for sign in (1, -1):
             with torch.no_grad():
-                parameter += sign * step * direction
+                parameter.add_(sign * step * direction)
                 values.append(matcher.loss(pairs).item())
-                parameter -= sign * step * direction
+                parameter.sub_(sign * step * direction)
+        assert parameter.grad is not None
         slopes.append((parameter.grad * direction).sum().item())
         assert slopes[-1] == pytest.approx((values[0] - values[1]) / (2 * step), rel=1e-3, abs=2e-7)
     assert np.mean(np.abs(slopes) > 1e-5) > 0.5

@@ -42,9 +42,9 @@ def test_gradients_are_those_of_finite_differences(make_pair, model, settings, l
         values = []
         for sign in (1, -1):
             with torch.no_grad():
-                parameter += sign * step * direction
+                parameter.add_(sign * step * direction)
                 values.append(matcher.loss(pairs).item())
-                parameter -= sign * step * direction
+                parameter.sub_(sign * step * direction)
         assert parameter.grad is not None, name
         expected = (parameter.grad * direction).sum().item()
         assert (values[0] - values[1]) / (2 * step) == pytest.approx(expected, rel=1e-4, abs=1e-7), name
@@ -85,7 +85,7 @@ def test_source_and_target_change_places(pairs, model, settings):
     with torch.no_grad():
         for module in matcher.modules():
             if isinstance(module, Bilinear):
-                module.weight += module.weight.T.clone()
+                module.weight.add_(module.weight.T.clone())
     if model == "glmnet":
         matcher.cross2.load_state_dict(matcher.cross1.state_dict())
     matcher.settings = matcher.settings.model_copy(update={"iterations": 500})  # rows come first
@@ -105,7 +105,8 @@ def test_copies_are_matched_and_unrelated_graphs_by_chance(model, settings):
         return features / np.linalg.norm(features, axis=2, keepdims=True), rng.uniform(0, 256, (pairs, n, 2))
 
     def assignments(source, target):
-        batch = feature_batch(matcher, *(torch.from_numpy(side[0]) for side in (source, target)), source[1], target[1])
+        x1, x2 = (torch.from_numpy(side[0]) for side in (source, target))
+        batch = feature_batch(matcher, x1, x2, source[1], target[1])
         return matcher.normalise(batch, matcher.scores(batch))
 
     def copies(pairs):

@@ -1,6 +1,6 @@
 """Sinkhorn normalisation: its constraints, plain Sinkhorn with dummy nodes, its limit, its gradient."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -54,6 +54,35 @@ def test_it_is_plain_sinkhorn_with_dummies(n1, n2, partial, epsilon, seed):
         assert found.sum() == pytest.approx(min(n1, n2))
     else:
         assert (sums1 < 1).all()
+
+
+@given(sizes, sizes, st.booleans(), st.integers(0, 10**6))
+def test_plain_numbers_and_logarithms_give_the_same(n1, n2, partial, seed):
+    """In double precision, where nothing vanishes; epsilon is relative to the largest entry in one of them only."""
+    costs = random_costs(np.random.default_rng(seed), n1, n2)
+    settings = {"temperature": 0.3, "iterations": 7, "partial": partial}
+    for epsilon in (0.0, 1e-2):
+        relative = epsilon / np.exp(-costs.numpy() / 0.3).max()
+        log = sinkhorn([costs], epsilon=relative, **settings)[0]
+        torch.testing.assert_close(sinkhorn([costs], epsilon=epsilon, domain="plain", **settings)[0], log)
+
+
+def test_with_plain_numbers_small_entries_lose_their_gradient_and_epsilon_bounds_the_loss():
+    """A true match that costs 6 more than the cheapest, at tau = 0.05: exp(-120) is 0 in single precision."""
+    costs = torch.tensor([[0.0, 6.0], [0.0, 0.0]])
+    slopes, losses = {}, {}
+    cases: tuple[tuple[Literal["log", "plain"], float], ...]
+    cases = ("log", 0.0), ("plain", 0.0), ("plain", 1e-8), ("plain", 1e-4)
+    for domain, epsilon in cases:
+        c = costs.clone().requires_grad_()
+        log_p = sinkhorn([c], temperature=0.05, iterations=20, epsilon=epsilon, domain=domain)[0]
+        (-log_p[0, 1]).backward()
+        assert torch.isfinite(log_p).all()
+        assert c.grad is not None
+        slopes[domain, epsilon], losses[domain, epsilon] = c.grad[0, 1].item(), -log_p[0, 1].item()
+    assert slopes["log", 0.0] == pytest.approx(20, rel=0.2)
+    assert losses["plain", 0.0] > losses["plain", 1e-8] > losses["plain", 1e-4]
+    assert all(slopes["plain", epsilon] == 0 for epsilon in (0.0, 1e-8, 1e-4))
 
 
 @given(st.lists(st.tuples(sizes, sizes), min_size=1, max_size=5), st.booleans(), st.integers(0, 10**6))

@@ -98,7 +98,8 @@ std::size_t JointDual::tighten(std::size_t most) {
             if (const int a = problem_.find(p, i, q, k); a >= 0) {
               const Problem& pair = pairs_[problem_.pair(p, q)];
               const auto at = pair.col.begin() + pair.col_start[k];
-              const int place = static_cast<int>(std::lower_bound(at, pair.col.begin() + pair.col_start[k + 1], a) - at);
+              const int place =
+                  static_cast<int>(std::lower_bound(at, pair.col.begin() + pair.col_start[k + 1], a) - at);
               direct = {{node(p, i, q), a - pair.row_start[i]}, {node(q, k, p), place}};
             }
             Triplet triplet(node(p, i, m), node(q, k, m), nodes1, nodes2[k], direct);

@@ -72,8 +72,7 @@ double Triplet::gain() const {
     const NodeCosts& node = side->node;
     before += *std::min_element(node.costs, node.costs + node.labels + 1);
     none += node.costs[node.labels];
-    for (int l = 0; l < node.labels; ++l)
-      costs[side == &y_].push_back(node.costs[l] - node.costs[node.labels]);
+    for (int l = 0; l < node.labels; ++l) costs[side == &y_].push_back(node.costs[l] - node.costs[node.labels]);
   }
   for (const Entry& e : direct_) {
     const double more = excess(e);
