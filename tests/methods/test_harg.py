@@ -325,3 +325,17 @@ def test_errors_name_the_remedy(small_dataset, images):
         load_run("harg_ssvm", "smoke", 0).model_validate(
             {**load_run("harg_ssvm", "smoke", 0).content(), "parent": {"run": other, "optimiser_state": False}}
         )
+
+
+def test_evidence_is_the_score_of_the_node_that_suits_both_keypoints_best(small_dataset):
+    matcher = random_weights(make_harg(), small_dataset).eval()
+    source, target = small_dataset.train["Car"][:2]
+    pair = make_pair(source, target, np.random.default_rng(3), "unfiltered")
+    (seen,) = matcher.evidence([pair])
+    features = {image.image_id: matcher.visual_features([image])[0][0].double() for image in (source, target)}
+    w = matcher.nodes.detach()
+    for i, a in enumerate(pair.kept1):
+        for j, b in enumerate(pair.kept2):
+            both = features[source.image_id][a] + features[target.image_id][b]
+            assert seen.affinity[i, j] == pytest.approx((w @ both).max().item(), rel=1e-6)
+    assert seen.soft is None

@@ -47,7 +47,7 @@ from bbgm.data.images.keypoints import Dataset, KeypointImage
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.matching.instance import Instance
 from bbgm.matching.solvers import make_solver
-from bbgm.methods.base import GRAPHS, VisualMatcher, seeded
+from bbgm.methods.base import GRAPHS, Evidence, VisualMatcher, seeded
 from bbgm.methods.batching import Side
 from bbgm.methods.harg.attributes import (
     BINS,
@@ -182,6 +182,14 @@ class HargSSVM(VisualMatcher):
             same = (source[:, None] == target) & (source >= 0)[:, None]
             assignments.append(np.where(same.any(axis=1), same.argmax(axis=1), -1).astype(np.int32))
         return assignments
+
+    def evidence(self, pairs: Sequence[KeypointPair]) -> list[Evidence]:
+        """See `Matcher.evidence`: for each match the score of the node that suits both best, without edges."""
+        sides = self._distinct(pairs)
+        instances = self._instances([self._graph(*one) for one in sides])
+        of_side = {side.key: -instance.unary for (side, _), instance in zip(sides, instances, strict=True)}
+        scores = [tuple(of_side[side.key][side.rank] for side in _sides(pair)) for pair in pairs]
+        return [Evidence((one[:, None] + two[None]).max(axis=2)) for one, two in scores]
 
     def match_images(self, images: Sequence[KeypointImage]) -> list[np.ndarray]:
         """For each image the node of its class's model graph that each keypoint is matched with, (n,) int32, or -1."""
