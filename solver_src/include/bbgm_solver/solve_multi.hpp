@@ -20,7 +20,7 @@ struct MultiOptions {
   std::uint64_t seed = 0;
   int max_iterations = 200;  // method dual: iterations
   int round_every = 10;      // method dual: iterations between roundings
-  int threads = 1;  // 0: as many as this process may use
+  int threads = 1;           // 0: as many as this process may use
 };
 
 struct MultiResult {
