@@ -121,12 +121,7 @@ def load_matcher(record: RunRecord, solver: str | None = None) -> Matcher:
         solver: a name in `bbgm.config.SOLVERS` to match pairs with; None: that of the run.
 
     Raises:
-<<<<<<< HEAD
         ValueError: the stored parameters do not fit the configuration, there is no such solver, or the method has none.
-=======
-        ValueError: the stored parameters do not fit the configuration; no such solver; or a method that lets none be
-            chosen.
->>>>>>> multi
     """
     config = record.config if solver is None else record.config.with_solver(solver)
     matcher = make_matcher(config)
