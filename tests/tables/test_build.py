@@ -142,7 +142,7 @@ def test_unfinished_runs_are_not_counted(tree: Path, add_run: AddRun) -> None:
 
 
 def test_no_runs_says_how_to_make_them(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"no finished run .*willow.*bbgm train --method dgmc_pt --budget willow"):
+    with pytest.raises(ValueError, match=r"no finished run .*willow.*bbgm train --method gmn --budget willow"):
         tables.make_table("Willow", "willow", tmp_path)
 
 

@@ -78,10 +78,11 @@ PAPER_TABLES = {name for name in TABLES if name != "Willow-unfiltered"}
 @pytest.mark.parametrize(
     ("budget", "n_runs", "tables"),
     [
-        ("smoke", 20, PAPER_TABLES),
-        ("demo", 35, PAPER_TABLES),
-        ("willow", 38, {"Willow", "Willow-unfiltered"}),
-        ("paper", 149, PAPER_TABLES),
+        ("smoke", 28, PAPER_TABLES),
+        ("demo", 51, PAPER_TABLES),
+        ("willow", 80, {"Willow", "Willow-unfiltered"}),
+        ("animals", 42, {name for name in TABLES if name.startswith("PascalVOC")}),
+        ("paper", 520, PAPER_TABLES),
     ],
 )
 def test_every_budget_has_a_plan(checkout: Path, budget: str, n_runs: int, tables: set[str]) -> None:
