@@ -79,7 +79,7 @@ PAPER_TABLES = {name for name in TABLES if name != "Willow-unfiltered"}
     ("budget", "n_runs", "tables"),
     [
         ("smoke", 28, PAPER_TABLES),
-        ("demo", 51, PAPER_TABLES),
+        ("demo", 43, PAPER_TABLES),
         ("willow", 80, {"Willow", "Willow-unfiltered"}),
         ("animals", 42, {name for name in TABLES if name.startswith("PascalVOC")}),
         ("paper", 520, PAPER_TABLES),
