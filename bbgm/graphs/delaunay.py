@@ -1,5 +1,6 @@
 """Keypoint graphs: Delaunay triangulation and the edges' relative coordinates (paper Sec. 3.5)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,6 +52,17 @@ def delaunay_graph(xy: np.ndarray) -> Graph:
         adjacency[triangles[:, :, None], triangles[:, None, :]] = True
     np.fill_diagonal(adjacency, False)
     return Graph(xy, np.stack(np.nonzero(adjacency)).astype(np.int64))
+
+
+def joint_edges(graphs: Sequence[Graph], stride: int | None = None) -> np.ndarray:
+    """Edges (2, E) int64 of several graphs as of one, one graph after another.
+
+    Args:
+        stride: node i of graph b has the number b stride + i; None: the nodes follow those of the graph before.
+    """
+    sizes = [len(graph.xy) for graph in graphs]
+    starts = np.cumsum([0, *sizes]) if stride is None else stride * np.arange(len(graphs) + 1)
+    return np.concatenate([g.edge_index + start for g, start in zip(graphs, starts, strict=False)], axis=1)
 
 
 def pseudo_coordinates(graph: Graph, frame: float = 256.0) -> np.ndarray:

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from bbgm.data.sampling.pairs import KeypointPair
+
 
 def hamming_loss(match: Sequence[Tensor] | Tensor, truth: Sequence[Tensor] | Tensor) -> Tensor:
     """Hamming distance between matchings, L(v) = v (1 - v*) + v* (1 - v) (paper Sec. 3.5).
@@ -54,6 +56,11 @@ def cross_entropies(log_match: Tensor, truth: Tensor) -> Tensor:
         truth: v*, of the same shape, bool.
     """
     return -torch.where(truth, log_match, torch.log(-torch.expm1(log_match.clamp(max=-1e-6))))
+
+
+def true_matches(pairs: Sequence[KeypointPair], like: Tensor) -> list[Tensor]:
+    """v* of each pair, (n1, n2) bool, on the device of a tensor."""
+    return [torch.from_numpy(pair.truth_matrix).to(like.device) for pair in pairs]
 
 
 def add_margin(unary: Tensor, truth: Tensor, alpha: float) -> Tensor:

@@ -19,7 +19,7 @@ from bbgm.config import AFFINITIES, LAYERS, SPLINES
 from bbgm.data.images.keypoints import FRAME
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.features.cache import Features
-from bbgm.graphs.delaunay import Graph, pseudo_coordinates
+from bbgm.graphs.delaunay import Graph, joint_edges, pseudo_coordinates
 from bbgm.matching.instance import Instance
 from bbgm.matching.joint_solvers import TimedJointSolver, make_joint_solver
 from bbgm.matching.solvers import TimedSolver, make_solver
@@ -27,7 +27,7 @@ from bbgm.methods.base import PAIRS, Evidence, VisualMatcher, seeded
 from bbgm.methods.batching import Side, incidence_matrices
 from bbgm.methods.bbgm.affinity import Affinity, global_features
 from bbgm.methods.bbgm.settings import BBGMRun
-from bbgm.methods.losses import add_margin
+from bbgm.methods.losses import add_margin, true_matches
 from bbgm.methods.spline import RootInit, SplineConv, SplinePlan
 
 
@@ -47,10 +47,8 @@ class SplineCNN(nn.Module):
 
     def forward(self, x: Tensor, graphs: Sequence[Graph]) -> Tensor:
         """Refine the features (N, C) of the nodes of several graphs, one graph after another."""
-        starts = np.cumsum([0] + [len(graph.xy) for graph in graphs])
-        edge_index = np.concatenate([g.edge_index + start for g, start in zip(graphs, starts, strict=False)], axis=1)
         pseudo = np.concatenate([pseudo_coordinates(graph, FRAME) for graph in graphs])
-        ends, coordinates = torch.from_numpy(edge_index), torch.from_numpy(pseudo)
+        ends, coordinates = torch.from_numpy(joint_edges(graphs)), torch.from_numpy(pseudo)
         plan = SplinePlan.make(len(x), ends, coordinates, self.first.kernel_size).to(x)
         hidden = F.relu(self.first.apply_plan(x, plan))
         return x + self.weight * self.second.apply_plan(hidden, plan)
@@ -124,7 +122,7 @@ class BBGM(VisualMatcher):
     def loss(self, pairs: Sequence[KeypointPair]) -> Tensor:
         """Distance of the matchings, with the cost margin, to the true ones, averaged over the batch."""
         costs = self.costs(pairs)
-        truth = [torch.from_numpy(pair.truth_matrix).to(costs[0].unary.device) for pair in pairs]
+        truth = true_matches(pairs, costs[0].unary)
         raised = [
             replace(cost, unary=add_margin(cost.unary, true, self._settings.margin))
             for cost, true in zip(costs, truth, strict=True)

@@ -40,7 +40,7 @@ from torch import Tensor, nn
 
 from bbgm.data.images.keypoints import FRAME
 from bbgm.data.sampling.pairs import KeypointPair
-from bbgm.graphs.delaunay import Graph, largest_offset, pseudo_coordinates
+from bbgm.graphs.delaunay import Graph, joint_edges, largest_offset, pseudo_coordinates
 from bbgm.matching.instance import Instance
 from bbgm.matching.solvers import make_solver
 from bbgm.methods.base import PAIRS, Evidence, VisualMatcher, seeded
@@ -150,29 +150,25 @@ class DGMC(VisualMatcher):
 
         That is how its authors score it. With ``rounding: lap`` the likeliest matching instead.
         """
-        found: list[np.ndarray] = []
-        for batch in self._batches(pairs, PAIRS):
-            log_s = self.correspondences(batch)[1].cpu().double().numpy()
-            parts = [
-                one[: len(pair.kept1), : len(pair.kept2)]
-                for one, pair in zip(log_s, pairs[len(found) : len(found) + len(log_s)], strict=True)
-            ]
-            if self.one_to_one:
-                found += self.solver([Instance.linear(-part) for part in parts])
-            else:
-                found += [part.argmax(axis=1).astype(np.int32) for part in parts]
-        return found
+        final = [log_s for _, log_s in self._matches(pairs)]
+        if self.one_to_one:
+            return self.solver([Instance.linear(-log_s) for log_s in final])
+        return [log_s.argmax(axis=1).astype(np.int32) for log_s in final]
 
     @torch.no_grad()
     def evidence(self, pairs: Sequence[KeypointPair]) -> list[Evidence]:
         """See `Matcher.evidence`: log S_0, and S_L."""
-        found: list[Evidence] = []
+        return [Evidence(initial, np.exp(final)) for initial, final in self._matches(pairs)]
+
+    def _matches(self, pairs: Sequence[KeypointPair]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """log S_0 and log S_L of each pair, (n1, n2) float64."""
+        remaining = iter(pairs)
         for batch in self._batches(pairs, PAIRS):
-            initial, final = (part.cpu().double().numpy() for part in self.correspondences(batch))
-            for log_0, log_s, pair in zip(initial, final, pairs[len(found) :], strict=False):
+            both = (part.cpu().double().numpy() for part in self.correspondences(batch))
+            for initial, final in zip(*both, strict=True):
+                pair = next(remaining)
                 n1, n2 = len(pair.kept1), len(pair.kept2)
-                found.append(Evidence(log_0[:n1, :n2], np.exp(log_s[:n1, :n2])))
-        return found
+                yield initial[:n1, :n2], final[:n1, :n2]
 
     def correspondences(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """log S_0 and log S_L: (B, n1, n2) each; -inf in padded columns."""
@@ -231,9 +227,8 @@ class DGMC(VisualMatcher):
 
 def _plan(graphs: Sequence[Graph], stride: int | None, pseudo: str) -> SplinePlan:
     """Plan of several graphs; node i of graph b has the number b stride + i, or follows the graph before it."""
-    sizes = [len(graph.xy) for graph in graphs]
-    starts = np.cumsum([0, *sizes]) if stride is None else stride * np.arange(len(graphs) + 1)
-    ends = np.concatenate([g.edge_index + start for g, start in zip(graphs, starts, strict=False)], axis=1)
+    nodes = sum(len(graph.xy) for graph in graphs) if stride is None else stride * len(graphs)
     scale = [largest_offset(graph) if pseudo == "graph" else FRAME for graph in graphs]
     coordinates = np.concatenate([pseudo_coordinates(g, side) for g, side in zip(graphs, scale, strict=True)])
-    return SplinePlan.make(int(starts[-1]), torch.from_numpy(ends), torch.from_numpy(coordinates), kernel_size=5)
+    ends = torch.from_numpy(joint_edges(graphs, stride))
+    return SplinePlan.make(nodes, ends, torch.from_numpy(coordinates), kernel_size=5)

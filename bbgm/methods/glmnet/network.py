@@ -44,6 +44,7 @@ from bbgm.methods.base import seeded
 from bbgm.methods.glmnet.settings import GLMNetConfig, GLMNetRun
 from bbgm.methods.soft.batch import PairBatch
 from bbgm.methods.soft.embedding import Bilinear, CrossGraph, EmbeddingMatcher, neighbour_sum
+from bbgm.methods.soft.losses import per_source
 
 START = 0.01
 """Deviation of theta at the start."""
@@ -116,8 +117,7 @@ class GLMNet(EmbeddingMatcher):
 
     def objective(self, log_match: Sequence[Tensor], pairs: Sequence[KeypointPair]) -> Tensor:
         """With the constraint loss; see `SoftMatcher.objective`."""
-        sources = sum(len(pair.kept1) for pair in pairs)
-        constraint = torch.stack([constraint_loss(log_s.exp()) for log_s in log_match]).sum() / sources
+        constraint = per_source([constraint_loss(log_s.exp()) for log_s in log_match], pairs)
         return super().objective(log_match, pairs) + self.options.constraint * constraint
 
 

@@ -32,7 +32,6 @@ Differs from the paper:
 """
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bbgm.methods.base import seeded
@@ -112,12 +111,6 @@ class NGM(SoftMatcher):
         edges = association.edges()[..., None] if self.edge_embedding else None
         for layer, classify in zip(self.layers, self.classify, strict=True):
             m, edges = layer(association, v, edges)
-            v = torch.cat([m, self._soft(batch, classify(m).squeeze(3))[..., None]], dim=3)
+            v = torch.cat([m, self.soft_matches(batch, classify(m).squeeze(3))[..., None]], dim=3)
         scores: Tensor = self.last(v).squeeze(3)
         return scores
-
-    def _soft(self, batch: PairBatch, scores: Tensor) -> Tensor:
-        """S of scores, padded with zeros: (P, n1, n2)."""
-        n1, n2 = scores.shape[1:]
-        parts = (one.exp() for one in self.normalise(batch, scores))
-        return torch.stack([F.pad(one, (0, n2 - one.shape[1], 0, n1 - one.shape[0])) for one in parts])

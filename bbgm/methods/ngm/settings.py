@@ -27,7 +27,7 @@ class NGMRun(SoftRun):
     """A run of NGM."""
 
     matcher: ClassVar[str] = "bbgm.methods.ngm.network:NGM"
-    architecture: ClassVar[tuple[str, ...]] = ("network", "soft", "ngm")
+    architecture: ClassVar[tuple[str, ...]] = (*SoftRun.architecture, "ngm")
 
     soft: NGMSoftConfig = NGMSoftConfig()
     ngm: NGMConfig = NGMConfig()

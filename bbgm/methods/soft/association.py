@@ -31,13 +31,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from bbgm.methods.batching import incidence_matrices
 from bbgm.methods.soft.batch import GraphBatch, PairBatch
 
 
 def incidence(graph: GraphBatch) -> tuple[Tensor, Tensor]:
     """G and H: 1 at the start, and at the end, of each edge, (P, E, n) each; padding has none."""
-    starts, ends = F.one_hot(graph.ends, graph.x.shape[1]).to(graph.x) * graph.real_edges[:, :, None]
-    return starts, ends
+    signed = incidence_matrices(list(graph.graphs)).to(graph.x)
+    return (signed > 0).to(graph.x), (signed < 0).to(graph.x)
 
 
 def on_sources(matrix: Tensor, v: Tensor) -> Tensor:

@@ -7,13 +7,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bbgm.graphs.delaunay import Graph
+from bbgm.graphs.delaunay import Graph, joint_edges
 from bbgm.methods.soft.settings import GraphName
 
 
 @dataclass(frozen=True, eq=False)
 class GraphBatch:
-    """One side of P pairs, padded to n nodes and E edges; nodes in their pairs' orders.
+    """One side of P pairs, padded to n nodes; nodes in their pairs' orders.
 
     Attributes:
         x: (P, n, C), features of the nodes, 0 for padding.
@@ -21,29 +21,18 @@ class GraphBatch:
         graphs: with directed edges, both directions of each; their coordinates are px of the frame.
         edge_index: (2, sum of the numbers of edges) int64, sources above targets: the edges of all graphs in turn,
             with node i of graph b as b n + i, for layers that work on the nodes (P n, C) of all graphs together.
-        ends: (2, P, E) int64, sources above targets, node numbers within each graph, 0 for padding.
-        real_edges: (P, E) bool, False for padding.
     """
 
     x: Tensor
     sizes: tuple[int, ...]
     graphs: tuple[Graph, ...]
     edge_index: Tensor
-    ends: Tensor
-    real_edges: Tensor
 
     @classmethod
     def make(cls, x: Tensor, graphs: Sequence[Graph]) -> "GraphBatch":
         """Of features (P, n, C) and their graphs."""
-        n, counts = x.shape[1], [graph.edge_index.shape[1] for graph in graphs]
-        ends = np.zeros((2, len(graphs), max(counts)), dtype=np.int64)
-        for b, graph in enumerate(graphs):
-            ends[:, b, : counts[b]] = graph.edge_index
-        flat = np.concatenate([graph.edge_index + b * n for b, graph in enumerate(graphs)], axis=1)
-        real = torch.arange(max(counts)) < torch.tensor(counts)[:, None]
-        sizes = tuple(len(graph.xy) for graph in graphs)
-        on = [torch.from_numpy(part).to(x.device) for part in (flat, ends)]
-        return cls(x, sizes, tuple(graphs), on[0], on[1], real.to(x.device))
+        edge_index = torch.from_numpy(joint_edges(graphs, stride=x.shape[1])).to(x.device)
+        return cls(x, tuple(len(graph.xy) for graph in graphs), tuple(graphs), edge_index)
 
     @property
     def real(self) -> Tensor:

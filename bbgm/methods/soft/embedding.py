@@ -7,13 +7,12 @@ Wang, Yan and Yang (ICCV 2019) introduced it. x1 (n1, D) and x2 (n2, D) are the 
 
 from collections.abc import Sequence
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from bbgm.graphs.delaunay import Graph
-from bbgm.methods.soft.batch import PairBatch, make_graph
+from bbgm.graphs.delaunay import Graph, joint_edges
+from bbgm.methods.soft.batch import make_graph
 from bbgm.methods.soft.matcher import SoftMatcher
 
 
@@ -95,12 +94,4 @@ class EmbeddingMatcher(SoftMatcher):
     def edges(self, graphs: Sequence[Graph]) -> tuple[list[Graph], Tensor]:
         """The graphs with the edges that the configuration names, and all edges (2, E), as for one joint graph."""
         graphs = [make_graph(graph, self.settings.graph1) for graph in graphs]
-        starts = np.cumsum([0, *(len(graph.xy) for graph in graphs)])
-        joint = np.concatenate([g.edge_index + start for g, start in zip(graphs, starts, strict=False)], axis=1)
-        return graphs, torch.from_numpy(joint)
-
-    def soft_matches(self, batch: PairBatch, scores: Tensor) -> Tensor:
-        """S (P, n1, n2), 0 for padding, from scores of that shape."""
-        n1, n2 = scores.shape[1:]
-        each = [log_s.exp() for log_s in self.normalise(batch, scores)]
-        return torch.stack([F.pad(s, (0, n2 - s.shape[1], 0, n1 - s.shape[0])) for s in each])
+        return graphs, torch.from_numpy(joint_edges(graphs))

@@ -13,7 +13,7 @@ from torch import Tensor
 from bbgm.data.images.keypoints import FRAME
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.matching.linear import linear_assignment
-from bbgm.methods.losses import cross_entropies
+from bbgm.methods.losses import cross_entropies, true_matches
 
 OFFSET_EPSILON = 1e-5  # keeps the square root differentiable at an offset of 0
 
@@ -28,8 +28,8 @@ def permutation(log_match: Sequence[Tensor], pairs: Sequence[KeypointPair]) -> T
     Returns:
         Scalar.
     """
-    entries = zip(log_match, _truth(log_match, pairs), strict=True)
-    return _per_source([cross_entropies(log_s, true).sum() for log_s, true in entries], pairs)
+    entries = zip(log_match, true_matches(pairs, log_match[0]), strict=True)
+    return per_source([cross_entropies(log_s, true).sum() for log_s, true in entries], pairs)
 
 
 def hungarian_attention(log_match: Sequence[Tensor], pairs: Sequence[KeypointPair]) -> Tensor:
@@ -38,14 +38,14 @@ def hungarian_attention(log_match: Sequence[Tensor], pairs: Sequence[KeypointPai
     At most 2 n1 entries of a pair count: the right ones, and the wrong ones that would be chosen.
     """
     sums = []
-    for log_s, true in zip(log_match, _truth(log_match, pairs), strict=True):
+    for log_s, true in zip(log_match, true_matches(pairs, log_match[0]), strict=True):
         chosen = torch.zeros_like(true)
         # Of a network that has diverged too: its loss is then not finite, which training reports.
         assignment = linear_assignment(log_s.detach().exp().nan_to_num().cpu().double().numpy())
         rows = np.flatnonzero(assignment >= 0)
         chosen[torch.from_numpy(rows), torch.from_numpy(assignment[rows]).long()] = True
         sums.append(cross_entropies(log_s, true)[true | chosen].sum())
-    return _per_source(sums, pairs)
+    return per_source(sums, pairs)
 
 
 def offset(log_match: Sequence[Tensor], pairs: Sequence[KeypointPair]) -> Tensor:
@@ -67,9 +67,6 @@ def offset(log_match: Sequence[Tensor], pairs: Sequence[KeypointPair]) -> Tensor
     return total / len(pairs)
 
 
-def _truth(log_match: Sequence[Tensor], pairs: Sequence[KeypointPair]) -> list[Tensor]:
-    return [torch.from_numpy(pair.truth_matrix).to(one.device) for one, pair in zip(log_match, pairs, strict=True)]
-
-
-def _per_source(sums: list[Tensor], pairs: Sequence[KeypointPair]) -> Tensor:
-    return torch.stack(sums).sum() / sum(len(pair.kept1) for pair in pairs)
+def per_source(sums: Sequence[Tensor], pairs: Sequence[KeypointPair]) -> Tensor:
+    """The sum of what each pair contributes, divided by the number of all their source keypoints."""
+    return torch.stack(list(sums)).sum() / sum(len(pair.kept1) for pair in pairs)

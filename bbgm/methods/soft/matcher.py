@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from bbgm.config import SOFT_LOSSES
@@ -15,6 +16,7 @@ from bbgm.matching.linear import linear_assignment
 from bbgm.matching.solvers import TimedSolver, make_solver
 from bbgm.methods.base import Evidence, VisualMatcher
 from bbgm.methods.batching import NodeRows, Side
+from bbgm.methods.losses import true_matches
 from bbgm.methods.soft.batch import GraphBatch, PairBatch, make_graph
 from bbgm.methods.soft.settings import SoftRun
 from bbgm.methods.soft.sinkhorn import sinkhorn
@@ -71,11 +73,17 @@ class SoftMatcher(VisualMatcher):
         negative = [-one for one in batch.cut(scores)]
         return sinkhorn(negative, temperature=options.temperature, iterations=options.iterations)
 
+    def soft_matches(self, batch: PairBatch, scores: Tensor) -> Tensor:
+        """S (P, n1, n2), 0 for padding, from scores of that shape."""
+        n1, n2 = scores.shape[1:]
+        each = [log_s.exp() for log_s in self.normalise(batch, scores)]
+        return torch.stack([F.pad(s, (0, n2 - s.shape[1], 0, n1 - s.shape[0])) for s in each])
+
     def loss(self, pairs: Sequence[KeypointPair]) -> Tensor:
         """See `Matcher.loss`; which one it is, ``soft.loss`` says."""
         batch = next(self.batches(pairs, len(pairs)))
         log_match = self.normalise(batch, self.scores(batch))
-        truth = [torch.from_numpy(pair.truth_matrix).to(one.device) for pair, one in zip(pairs, log_match, strict=True)]
+        truth = true_matches(pairs, log_match[0])
         # Two entries of a row or column that sums to 1 cannot both be above 1/2.
         self.batch_accuracy = batch_accuracy([one.detach().exp() > 0.5 for one in log_match], truth)
         return self.objective(log_match, pairs)
@@ -90,22 +98,19 @@ class SoftMatcher(VisualMatcher):
         """See `Matcher.predict`: all keypoints of the smaller side are matched."""
         if self.settings.rounding == "solver":
             return self.solver(self.instances(pairs))
-        return [
-            linear_assignment(log_s.exp().cpu().double().numpy())
-            for batch in self.batches(pairs, self.at_once)
-            for log_s in self.normalise(batch, self.scores(batch))
-        ]
+        return [linear_assignment(soft) for _, soft in self._matches(pairs)]
 
     @torch.no_grad()
     def evidence(self, pairs: Sequence[KeypointPair]) -> list[Evidence]:
         """See `Matcher.evidence`: scores and soft assignments."""
-        found = []
-        for batch in self.batches(pairs, PAIRS):
+        return [Evidence(scores, soft) for scores, soft in self._matches(pairs)]
+
+    def _matches(self, pairs: Sequence[KeypointPair]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Scores and S of each pair, (n1, n2) float64."""
+        for batch in self.batches(pairs, self.at_once):
             scores = self.scores(batch)
             for raw, log_s in zip(batch.cut(scores), self.normalise(batch, scores), strict=True):
-                affinity, soft = (part.cpu().double().numpy() for part in (raw, log_s.exp()))
-                found.append(Evidence(affinity, soft))
-        return found
+                yield raw.cpu().double().numpy(), log_s.exp().cpu().double().numpy()
 
     @torch.no_grad()
     def instances(self, pairs: Sequence[KeypointPair]) -> list[Instance]:
