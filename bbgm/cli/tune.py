@@ -1,8 +1,11 @@
 """``bbgm tune | compare``: compare settings on held-out training images, or on the test images over several seeds."""
 
 import argparse
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bbgm.config import RunConfig
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
@@ -44,17 +47,26 @@ def _options(given: Sequence[str]) -> dict[str, list[Any]]:
     return options
 
 
-def _tune(options: argparse.Namespace) -> None:
+def _configurations(options: argparse.Namespace, seeds: Iterable[int]) -> "list[tuple[str, list[RunConfig]]]":
+    """Each combination of settings, and its run for each seed. All are checked here, before the first is trained."""
     from bbgm.config import load_run
-    from bbgm.prose import record_tuning
-    from bbgm.runs.tune import grid, nested, tune
+    from bbgm.runs.tune import grid, nested
 
     chosen = {"dataset": options.dataset, "filter": options.filter}
-    combinations = list(grid(_options(options.set)))
-    # All are checked before the first is trained.
-    configs = [load_run(options.method, options.budget, options.seed, **chosen, **nested(one)) for one in combinations]
-    for settings, config in zip(combinations, configs, strict=True):
-        setting = ";".join(f"{name}={value}" for name, value in settings.items())
+    return [
+        (
+            ";".join(f"{name}={value}" for name, value in settings.items()),
+            [load_run(options.method, options.budget, seed, **chosen, **nested(settings)) for seed in seeds],
+        )
+        for settings in grid(_options(options.set))
+    ]
+
+
+def _tune(options: argparse.Namespace) -> None:
+    from bbgm.prose import record_tuning
+    from bbgm.runs.tune import tune
+
+    for setting, (config,) in _configurations(options, [options.seed]):
         try:
             trial = tune(config, options.folds, options.pairs)
         except ValueError as error:
@@ -69,19 +81,11 @@ def _tune(options: argparse.Namespace) -> None:
 
 
 def _compare(options: argparse.Namespace) -> None:
-    from bbgm.config import load_run
     from bbgm.prose import record_tuning
-    from bbgm.runs.tune import compare, grid, nested
+    from bbgm.runs.tune import compare
 
-    chosen = {"dataset": options.dataset, "filter": options.filter}
-    combinations = list(grid(_options(options.set)))
-    runs = [
-        [load_run(options.method, options.budget, seed, **chosen, **nested(one)) for seed in range(options.seeds)]
-        for one in combinations
-    ]
     first: list[float] = []
-    for settings, configs in zip(combinations, runs, strict=True):
-        setting = ";".join(f"{name}={value}" for name, value in settings.items())
+    for setting, configs in _configurations(options, range(options.seeds)):
         trial = compare(configs)
         first = first or list(trial.accuracies)
         parts = " ".join(f"{100 * one:.2f}" for one in trial.accuracies)

@@ -2,8 +2,8 @@
 
 The numbers come from ``measured/<budget>/<table>.csv``, which ``bbgm table --record`` writes from finished runs
 (`measured`), and from `bbgm.published`. ``bbgm tune --record`` writes ``measured/<budget>/tuning.csv``,
-``bbgm compare --record`` a file with the name of what is compared.
-`markers` has the markers, `files` the files. Imports `bbgm.tables` and what is below it.
+``bbgm compare --record`` a file with the name of what is compared. `markers` has the markers, `files` the files.
+Imports `bbgm.tables` and what is below it.
 """
 
 from bbgm.prose.files import fill_files, filled, quoting_files

@@ -24,6 +24,7 @@ import pandas as pd
 from bbgm import published
 from bbgm.prose.measured import read_measured
 from bbgm.tables import SPECS
+from bbgm.tables.build import published_summary
 from bbgm.tables.specs import TableSpec
 
 MARKER = re.compile(r"(<!-- (measured|published): (.*?) -->)(.*?)(<!-- end -->)", re.DOTALL)
@@ -151,16 +152,18 @@ def _table(numbers: pd.DataFrame, options: dict[str, list[str]], measured: Colle
 
 
 def _printed_row(spec: TableSpec, method: str, setting: str, measured: Collection[str]) -> pd.DataFrame:
-    """The paper's row beside a measured one; its mean is that of the measured classes, where those are not all."""
-    paper = _published(spec.published)
+    """The paper's row beside a measured one; its mean is that of the measured classes, as in the tables."""
+    paper = published.load(spec.published)
     paper = paper[paper["method"] == spec.printed_as.get(method, method)]
     settings = [setting] if setting in set(paper["setting"]) else [f"filter={name}" for name in spec.filters]
     paper = paper[paper["setting"].isin(settings)]
-    classes = paper[~paper["column"].isin(("mean", "all"))]
-    used = classes[classes["column"].isin(measured)]
-    if not 0 < len(used) < len(classes):
+    if paper.empty:
         return paper
-    return pd.concat([used, used.iloc[:1].assign(column="mean", value=used["value"].mean(), std=float("nan"))])
+    mean = published_summary(spec, paper.set_index("column"), measured)
+    if mean in paper["value"][paper["column"] == spec.summary].to_list():
+        return paper  # with the printed deviation
+    classes = paper[paper["column"] != spec.summary]
+    return pd.concat([classes, classes.iloc[:1].assign(column=spec.summary, value=mean, std=float("nan"))])
 
 
 def _origins(numbers: pd.DataFrame) -> list[str]:

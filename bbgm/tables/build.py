@@ -1,6 +1,6 @@
 """From runs to a table: means and deviations over the seeds, beside what the paper printed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -168,7 +168,7 @@ def _rows(line: Line, columns: Sequence[str], deviation: Mapping[str, float], el
         return rows
     n, summary = paper["n"].max(), line.spec.summary
     values = {} if elsewhere else {column: paper["value"].get(column, NAN) for column in columns}
-    values[summary] = _published_summary(line.spec, paper, elsewhere, columns)
+    values[summary] = published_summary(line.spec, paper, columns, elsewhere)
     std = {} if elsewhere else {column: paper["std"].get(column, NAN) for column in columns}
     rows.append({**name, "row": "published", **values, "n": n})
     if any(np.isfinite(value) for value in std.values()):
@@ -180,8 +180,14 @@ def _rows(line: Line, columns: Sequence[str], deviation: Mapping[str, float], el
     return rows
 
 
-def _published_summary(spec: TableSpec, paper: pd.DataFrame, elsewhere: bool, columns: Sequence[str]) -> float:
-    """The printed summary; the mean of the printed entries where there is none, or where a run has fewer classes."""
+def published_summary(spec: TableSpec, paper: pd.DataFrame, columns: Collection[str], elsewhere: bool = False) -> float:
+    """The printed summary; the mean of the printed entries where there is none, or where a run has fewer classes.
+
+    Args:
+        paper: a printed row, indexed by column.
+        columns: of the runs.
+        elsewhere: the runs are of other images: all printed entries count.
+    """
     entries = paper["value"].drop(spec.summary, errors="ignore")
     used = entries if elsewhere else entries[[column for column in columns if column in entries]]
     complete = spec.by == "viewpoint" or len(used) == len(entries)

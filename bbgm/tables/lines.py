@@ -113,13 +113,17 @@ def _line(spec: TableSpec, row: Row, runs: Sequence[RunRecord], printed: pd.Data
     return Line(spec, row, runs, row.title.format(title), setting, printed[of_paper].set_index("column"), place)
 
 
+def printed_beside(lines: Sequence[Line]) -> set[tuple[str, str]]:
+    """Method and setting of the paper's rows that stand beside some lines."""
+    return {key for line in lines for key in line.paper[["method", "setting"]].itertuples(index=False, name=None)}
+
+
 def _quoted(spec: TableSpec, printed: pd.DataFrame, lines: Sequence[Line]) -> list[Line]:
     """The rows that the paper did not run itself but quotes, without those that stand beside runs of ours."""
     if spec.elsewhere:
         return []
-    beside = {key for line in lines for key in line.paper[["method", "setting"]].itertuples(index=False, name=None)}
     keys = pd.Series(list(zip(printed["method"], printed["setting"], strict=True)), index=printed.index)
-    quoted = printed[published.is_quoted(printed) & ~keys.isin(beside)]
+    quoted = printed[published.is_quoted(printed) & ~keys.isin(printed_beside(lines))]
     return [
         Line(spec, Row(), (), method, setting, rows.set_index("column"), int(rows.index[0]))
         for (method, setting), rows in quoted.groupby(["method", "setting"], sort=False)

@@ -8,7 +8,7 @@ from bbgm import published
 from bbgm.config import RunConfig, flatten, load_run
 from bbgm.runs.results import RunRecord
 from bbgm.tables.compare import FEWEST_RUNS
-from bbgm.tables.lines import Line
+from bbgm.tables.lines import Line, printed_beside
 from bbgm.tables.specs import TableSpec
 
 _NOT_COMPARED = ("budget", "seed", "threads", "title", "method", "setting", "data.demo", "parent.")
@@ -107,7 +107,7 @@ def _missing(spec: TableSpec, lines: Sequence[Line], printed: pd.DataFrame) -> l
     """Rows of the paper's own runs that the table lacks."""
     if spec.elsewhere:
         return []
-    have = {key for line in lines for key in line.paper[["method", "setting"]].itertuples(index=False, name=None)}
+    have = printed_beside(lines)
     own = printed[~published.is_quoted(printed)][["method", "setting"]].drop_duplicates()
     several = set(own["method"][own["method"].duplicated()])
     return [
