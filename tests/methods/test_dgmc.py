@@ -7,13 +7,14 @@ import torch.nn.functional as F
 
 from bbgm.config import load_run, make_run
 from bbgm.data import open_dataset
-from bbgm.data.sampling.pairs import KeypointPair, sample_training_batch
+from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.features.cache import compute_features
 from bbgm.graphs.delaunay import delaunay_graph, pseudo_coordinates
 from bbgm.methods.base import make_matcher
 from bbgm.methods.dgmc.network import DGMC
 from bbgm.runs.evaluate import evaluate
 from bbgm.runs.train import evaluate_run, run
+from tests.support.training import train_a_little
 
 SMALL = {"channels": 24, "consensus_channels": 12, "steps": 3}
 
@@ -205,15 +206,8 @@ def test_it_learns_what_chance_cannot():
     config = load_run("dgmc", "smoke", 0, dgmc=settings, protocol={"test_pairs_per_class": 10})
     dataset = open_dataset(config.data, config.protocol)
     matcher = make_matcher(config).train()
-    optimiser = torch.optim.Adam(matcher.parameter_groups(2e-3, 1.0))
-    losses = []
-    for iteration in range(12):
-        torch.manual_seed(iteration)
-        optimiser.zero_grad()
-        loss = matcher.loss(sample_training_batch(dataset, config.protocol, 0, 0, iteration, 32))
-        loss.backward()
-        optimiser.step()
-        losses.append(loss.item())
+    size = {"batch_size": 32, "iterations": 12}
+    losses = train_a_little(matcher, dataset, config, learning_rate=2e-3, backbone_factor=1.0, **size)
     assert np.mean(losses[-3:]) < 0.8 * losses[0]
     evaluation = evaluate(matcher, dataset, config.protocol)
     assert evaluation.mean["accuracy"] > 0.3

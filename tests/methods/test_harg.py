@@ -12,7 +12,7 @@ import torch
 from bbgm.config import load_run, make_run
 from bbgm.data import open_dataset
 from bbgm.data.images.keypoints import Dataset
-from bbgm.data.sampling.pairs import KeypointPair, make_pair, sample_training_batch
+from bbgm.data.sampling.pairs import KeypointPair, make_pair
 from bbgm.methods.base import make_matcher
 from bbgm.methods.batching import Side
 from bbgm.methods.harg.attributes import complete_edges, edge_attributes, length_range, log_lengths, principal_axes
@@ -21,6 +21,7 @@ from bbgm.runs.checkpoint import read_model, write_model
 from bbgm.runs.evaluate import evaluate
 from bbgm.runs.train import evaluate_run, load_matcher, run
 from tests.support.images import NAMES, grey_image
+from tests.support.training import train_a_little
 
 
 def make_harg(frozen=True, **settings):
@@ -255,14 +256,7 @@ def test_it_learns_from_nothing():
     dataset = open_dataset(config.data, config.protocol)
     matcher = make_matcher(config).train()
     matcher.prepare(dataset)
-    optimiser = torch.optim.Adam(matcher.parameter_groups(1e-3, 1.0))
-    losses = []
-    for iteration in range(15):
-        optimiser.zero_grad()
-        loss = matcher.loss(sample_training_batch(dataset, config.protocol, 0, 0, iteration, 8))
-        loss.backward()
-        optimiser.step()
-        losses.append(loss.item())
+    losses = train_a_little(matcher, dataset, config, learning_rate=1e-3, backbone_factor=1.0, batch_size=8)
     assert losses[0] == pytest.approx(1, abs=0.15)  # every matching is as good, and the margin makes it a wrong one
     assert np.mean(losses[-3:]) < 0.3
     assert evaluate(matcher, dataset, config.protocol).mean["accuracy"] > 0.85

@@ -22,9 +22,6 @@ from bbgm.methods.soft.settings import SoftRun
 from bbgm.methods.soft.sinkhorn import sinkhorn
 from bbgm.scoring.metrics import batch_accuracy
 
-PAIRS = 128
-"""How many pairs are matched at once at test, unless a method needs more memory."""
-
 
 class SoftMatcher(VisualMatcher):
     """Base of the methods with a soft assignment. A subclass says what the scores of all matches are.
@@ -38,7 +35,7 @@ class SoftMatcher(VisualMatcher):
         at_once: how many pairs are matched at once at test: bounds the memory.
     """
 
-    at_once: int = PAIRS
+    at_once: int = 128
 
     def __init__(self, config: SoftRun) -> None:
         super().__init__(config.network)

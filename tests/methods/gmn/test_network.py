@@ -6,7 +6,7 @@ import torch
 
 from bbgm.config import load_run
 from bbgm.data import open_dataset
-from bbgm.data.sampling.pairs import KeypointPair, sample_training_batch
+from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.methods.base import make_matcher
 from bbgm.methods.gmn.network import leading_vector
 from bbgm.runs.evaluate import evaluate
@@ -20,6 +20,7 @@ from tests.support.association import (
     plain_sinkhorn,
     share_right,
 )
+from tests.support.training import shuffle, slope_and_quotient, train_a_little
 
 
 def eigenvector(k, shape, iterations):
@@ -64,15 +65,8 @@ def test_gradients_are_those_of_finite_differences(make_pair, method):
     rng = np.random.default_rng(0)
     for parameter in matcher.association.parameters():
         direction = torch.from_numpy(rng.normal(size=parameter.shape))
-        assert parameter.grad is not None
-        slope, step = (parameter.grad * direction).sum().item(), 1e-6
-        values = []
-        for sign in (1, -1):
-            with torch.no_grad():
-                parameter.add_(sign * step * direction)
-                values.append(matcher.loss(pairs).item())
-                parameter.sub_(sign * step * direction)
-        assert slope == pytest.approx((values[0] - values[1]) / (2 * step), rel=1e-4)
+        slope, quotient = slope_and_quotient(matcher, pairs, parameter, direction, 1e-6)
+        assert slope == pytest.approx(quotient, rel=1e-4)
         assert abs(slope) > 1e-6
 
 
@@ -82,8 +76,7 @@ def test_matches_follow_the_order_of_the_keypoints_and_ignore_other_pairs(pairs)
     together = matcher.scores(next(matcher.batches(pairs, len(pairs))))
     for b, pair in enumerate(pairs):
         n1, n2 = len(pair.kept1), len(pair.kept2)
-        p, q = rng.permutation(n1), rng.permutation(n2)
-        shuffled = KeypointPair(pair.source, pair.target, pair.kept1[p], pair.kept2[q])
+        shuffled, p, q = shuffle(pair, rng)
         alone = matcher.scores(next(matcher.batches([shuffled], 1)))[0]
         torch.testing.assert_close(alone, together[b, :n1, :n2][p][:, q], rtol=1e-9, atol=1e-12)
 
@@ -137,15 +130,7 @@ def test_it_learns(method):
     dataset = open_dataset(config.data, config.protocol)
     matcher = make_matcher(config)
     before = evaluate(matcher, dataset, config.protocol).mean["accuracy"]
-    optimiser = torch.optim.Adam(matcher.parameter_groups(5e-3, 0.1))
-    matcher.train()
-    losses = []
-    for iteration in range(15):
-        optimiser.zero_grad()
-        loss = matcher.loss(sample_training_batch(dataset, config.protocol, 0, 0, iteration, 16))
-        loss.backward()
-        optimiser.step()
-        losses.append(loss.item())
+    losses = train_a_little(matcher, dataset, config, learning_rate=5e-3, backbone_factor=0.1)
     assert np.mean(losses[-3:]) < 0.95 * np.mean(losses[:3])
     assert evaluate(matcher, dataset, config.protocol).mean["accuracy"] > before + 0.02
 

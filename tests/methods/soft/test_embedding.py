@@ -14,6 +14,7 @@ from bbgm.methods.soft.embedding import Bilinear, CrossGraph, neighbour_mean, ne
 from bbgm.runs.evaluate import evaluate
 from bbgm.runs.train import evaluate_run, run
 from tests.support.embeddings import feature_batch, make_embedding, scores_of
+from tests.support.training import shuffle, slope_and_quotient, train_a_little
 
 METHODS = {
     "PIA-GM": ("pca", {"cross": "none"}),
@@ -39,27 +40,16 @@ def test_gradients_are_those_of_finite_differences(make_pair, model, settings, l
         if name.startswith("backbone."):
             continue
         direction = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
-        values = []
-        for sign in (1, -1):
-            with torch.no_grad():
-                parameter.add_(sign * step * direction)
-                values.append(matcher.loss(pairs).item())
-                parameter.sub_(sign * step * direction)
-        assert parameter.grad is not None, name
-        expected = (parameter.grad * direction).sum().item()
-        assert (values[0] - values[1]) / (2 * step) == pytest.approx(expected, rel=1e-4, abs=1e-7), name
+        slope, quotient = slope_and_quotient(matcher, pairs, parameter, direction, step)
+        assert quotient == pytest.approx(slope, rel=1e-4, abs=1e-7), name
 
 
 @every_method
 def test_scores_follow_the_order_of_the_keypoints(pairs, model, settings):
     matcher, rng = make_embedding(model, **settings), np.random.default_rng(9)
-    orders = [(rng.permutation(len(pair.kept1)), rng.permutation(len(pair.kept2))) for pair in pairs]
-    shuffled = [
-        KeypointPair(pair.source, pair.target, pair.kept1[p], pair.kept2[q])
-        for pair, (p, q) in zip(pairs, orders, strict=True)
-    ]
-    results = zip(scores_of(matcher, pairs), scores_of(matcher, shuffled), orders, strict=True)
-    for one, other, (p, q) in results:
+    shuffled, rows, columns = zip(*(shuffle(pair, rng) for pair in pairs), strict=True)
+    results = zip(scores_of(matcher, pairs), scores_of(matcher, list(shuffled)), rows, columns, strict=True)
+    for one, other, p, q in results:
         np.testing.assert_allclose(other, one[p][:, q], rtol=1e-9, atol=1e-10)
 
 
@@ -69,7 +59,7 @@ def test_a_pair_does_not_depend_on_company_or_chunks(pairs, monkeypatch, model, 
     found = matcher.predict(pairs)
     for pair, together in zip(pairs, scores_of(matcher, pairs), strict=True):
         np.testing.assert_allclose(scores_of(matcher, [pair])[0], together, rtol=1e-9, atol=1e-10)
-    monkeypatch.setattr("bbgm.methods.soft.matcher.PAIRS", 2)
+    monkeypatch.setattr(matcher, "at_once", 2)
     monkeypatch.setattr("bbgm.methods.base.GRAPHS", 2)
     for pair, one, chunked in zip(pairs, found, matcher.predict(pairs), strict=True):
         assert np.array_equal(one, chunked)
@@ -148,14 +138,7 @@ def test_it_learns(experiment):
     dataset = open_dataset(config.data, config.protocol)
     matcher = make_matcher(config).train()
     untrained = evaluate(matcher, dataset, config.protocol).mean["accuracy"]
-    optimiser = torch.optim.Adam(matcher.parameter_groups(1e-3, 0.0))
-    losses = []
-    for iteration in range(15):
-        optimiser.zero_grad()
-        loss = matcher.train().loss(sample_training_batch(dataset, config.protocol, 0, 0, iteration, 16))
-        loss.backward()
-        optimiser.step()
-        losses.append(loss.item())
+    losses = train_a_little(matcher, dataset, config, learning_rate=1e-3)
     assert np.mean(losses[-3:]) < 0.7 * losses[0]
     assert evaluate(matcher, dataset, config.protocol).mean["accuracy"] > untrained + 0.03
 
