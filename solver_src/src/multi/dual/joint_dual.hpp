@@ -36,7 +36,6 @@ class JointDual {
  private:
   NodeCosts node(int p, int i, int q);
   std::vector<int> labels(int p, int i, int q) const;
-  std::vector<Triplet> candidates();
 
   const MultiProblem& problem_;
   std::vector<Problem> pairs_;  // unmatched nodes pay nothing
