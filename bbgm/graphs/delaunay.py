@@ -54,6 +54,11 @@ def delaunay_graph(xy: np.ndarray) -> Graph:
     return Graph(xy, np.stack(np.nonzero(adjacency)).astype(np.int64))
 
 
+def complete_edges(n: int) -> np.ndarray:
+    """All ordered pairs of n nodes without loops, in row-major order: (n (n - 1), 2) int64."""
+    return np.argwhere(~np.eye(n, dtype=bool))
+
+
 def joint_edges(graphs: Sequence[Graph], stride: int | None = None) -> np.ndarray:
     """Edges (2, E) int64 of several graphs as of one, one graph after another.
 

@@ -13,9 +13,10 @@ from bbgm.config import load_run, make_run
 from bbgm.data import open_dataset
 from bbgm.data.images.keypoints import Dataset
 from bbgm.data.sampling.pairs import KeypointPair, make_pair
+from bbgm.graphs.delaunay import complete_edges
 from bbgm.methods.base import make_matcher
 from bbgm.methods.batching import Side
-from bbgm.methods.harg.attributes import complete_edges, edge_attributes, length_range, log_lengths, principal_axes
+from bbgm.methods.harg.attributes import edge_attributes, length_range, log_lengths, principal_axes
 from bbgm.methods.harg.network import HargSSVM
 from bbgm.runs.checkpoint import read_model, write_model
 from bbgm.runs.evaluate import evaluate

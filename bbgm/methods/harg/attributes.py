@@ -15,13 +15,10 @@ take their place.
 
 import numpy as np
 
+from bbgm.graphs.delaunay import complete_edges
+
 LENGTHS, ANGLES = 9, 18
 BINS = LENGTHS + ANGLES
-
-
-def complete_edges(n: int) -> np.ndarray:
-    """All ordered pairs of n nodes without loops, in row-major order: (n (n - 1), 2) int64."""
-    return np.argwhere(~np.eye(n, dtype=bool))
 
 
 def log_lengths(xy: np.ndarray) -> np.ndarray:

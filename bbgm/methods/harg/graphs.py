@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bbgm.methods.harg.attributes import complete_edges
+from bbgm.graphs.delaunay import complete_edges
 
 
 @dataclass(frozen=True)

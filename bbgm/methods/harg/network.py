@@ -45,13 +45,13 @@ from torch import Tensor, nn
 
 from bbgm.data.images.keypoints import Dataset, KeypointImage
 from bbgm.data.sampling.pairs import KeypointPair
+from bbgm.graphs.delaunay import complete_edges
 from bbgm.matching.instance import Instance
 from bbgm.matching.solvers import make_solver
 from bbgm.methods.base import GRAPHS, Evidence, VisualMatcher, seeded
 from bbgm.methods.batching import Side
 from bbgm.methods.harg.attributes import (
     BINS,
-    complete_edges,
     edge_attributes,
     length_range,
     log_lengths,

@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from bbgm.graphs.delaunay import Graph, joint_edges
+from bbgm.graphs.delaunay import Graph, complete_edges, joint_edges
 from bbgm.methods.soft.settings import GraphName
 
 
@@ -56,7 +55,4 @@ class PairBatch:
 
 def make_graph(graph: Graph, name: GraphName) -> Graph:
     """The graph with the edges that a configuration names: its own from the triangulation, or all ordered pairs."""
-    if name == "delaunay":
-        return graph
-    n = len(graph.xy)
-    return Graph(graph.xy, np.stack(np.nonzero(~np.eye(n, dtype=bool))).astype(np.int64))
+    return graph if name == "delaunay" else Graph(graph.xy, complete_edges(len(graph.xy)).T)
