@@ -18,7 +18,8 @@ length of a batch, which is once for both directions and for all pairs that shar
 
 Differs from the paper:
 
-1. E^0 is exp(-d / 256) of a length of d px, as in the public code, or 256 / d; the text has 1 / d and no unit.
+1. E^0 is exp(-d / 256) of a length of d px, as in the public code, or 256 / d; the text has 1 / d and no unit. The
+   constant 1 shows what the lengths are worth (measured/willow/cie-parts.csv).
 2. CIE2 is as in the text. (The public code computes the distance of the nodes and does not use it, which is CIE1.)
 3. Sinkhorn's normalisation is the usual one, as in the public code; the text writes an additive projection.
 4. Edges have no cross-graph layer. (In the public code there is one, whose result nothing uses.)
@@ -119,10 +120,11 @@ class CIE(EmbeddingMatcher):
         xy = [graph.xy[graph.edge_index] for graph in graphs]
         lengths = np.linalg.norm(np.concatenate([ends[0] - ends[1] for ends in xy]), axis=1)
         distinct, of_edge = np.unique(lengths, return_inverse=True)
-        if self.options.edge_feature == "exponential":
-            numbers = np.exp(-distinct / FRAME)
-        else:
-            numbers = FRAME / distinct.clip(min=1)
+        numbers = {
+            "exponential": np.exp(-distinct / FRAME),
+            "inverse": FRAME / distinct.clip(min=1),
+            "constant": np.ones_like(distinct),
+        }[self.options.edge_feature]
         return torch.from_numpy(numbers[:, None]).to(like), torch.from_numpy(of_edge).to(like.device)
 
     def _distances(self, side: GraphBatch) -> Tensor:

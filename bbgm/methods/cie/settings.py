@@ -16,8 +16,8 @@ class CIEConfig(Model):
     edges: Literal["cie1", "cie2"] = Field(
         "cie1", description="update of an edge: from the edge alone (CIE1), or also from its ends (CIE2)"
     )
-    edge_feature: Literal["exponential", "inverse"] = Field(
-        "exponential", description="of an edge of d px: exp(-d / 256), or 256 / d (at most 256)"
+    edge_feature: Literal["exponential", "inverse", "constant"] = Field(
+        "exponential", description="of an edge of d px: exp(-d / 256), or 256 / d (at most 256), or 1 for all edges"
     )
 
 

@@ -25,7 +25,8 @@ def reference(matcher, pair):
     for x, adjacency, xy in nodes_and_adjacency(matcher, pair):
         distance = np.linalg.norm(xy[:, None] - xy[None], axis=2)
         inverse = 256 / np.maximum(distance, 1)
-        numbers = np.exp(-distance / 256) if options.edge_feature == "exponential" else inverse
+        features = {"exponential": np.exp(-distance / 256), "inverse": inverse, "constant": np.ones_like(distance)}
+        numbers = features[options.edge_feature]
         first.append((*layer("first", x, numbers[:, :, None], adjacency), adjacency))
     (h1, e1, a1), (h2, e2, a2) = first
     s = sinkhorn(matcher, h1 @ p["early.weight"] @ h2.T)
@@ -37,7 +38,7 @@ def reference(matcher, pair):
 
 
 @pytest.mark.parametrize("edges", ["cie1", "cie2"])
-@pytest.mark.parametrize("edge_feature", ["exponential", "inverse"])
+@pytest.mark.parametrize("edge_feature", ["exponential", "inverse", "constant"])
 def test_scores_are_the_equations_for_every_pair_of_a_mixed_batch(pairs, edges, edge_feature):
     matcher = make_embedding("cie", edges=edges, edge_feature=edge_feature)
     for training in (True, False):  # which multiply the second layer's matrices with different things
