@@ -24,6 +24,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +63,20 @@ class RunRecord:
         import pandas as pd
 
         return pd.read_csv(self.folder / "history.csv")
+
+    @cached_property
+    def parameters(self) -> int:
+        """How many numbers ``model.safetensors`` holds, without those of a frozen backbone."""
+        from safetensors import SafetensorError, safe_open
+
+        path = self.folder / "model.safetensors"
+        try:
+            with safe_open(path, framework="numpy") as file:
+                shapes = {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118
+        except (OSError, SafetensorError) as error:
+            raise ValueError(f"{path} cannot be read ({error}): delete it and run 'bbgm train' again") from error
+        frozen = self.config.visual is not None and self.config.visual.freeze_backbone
+        return sum(prod(shape) for name, shape in shapes.items() if not (frozen and name.startswith("backbone.")))
 
     @cached_property
     def test_pairs(self) -> dict[str, list[tuple[str, str]]]:

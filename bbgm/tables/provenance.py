@@ -16,6 +16,7 @@ COLUMNS = (
     "setting",
     "configuration",
     "parent",
+    "parameters",
     "commit",
     "finished",
     "training s",
@@ -28,8 +29,9 @@ COLUMNS = (
 def list_provenance(budget: str, table: str | None = None, results_root: Path | None = None) -> pd.DataFrame:
     """Every finished run of a budget, or those that a table shows, in the order of their folders; columns `COLUMNS`.
 
-    ``configuration`` is the hash of everything that a run's numbers depend on, as in its metrics.json; ``commit`` is
-    that of the checkout that finished it.
+    ``configuration`` is the hash of everything that a run's numbers depend on, as in its metrics.json; ``parameters``
+    are how many numbers the network has, without a frozen backbone's; ``commit`` is that of the checkout that finished
+    it.
 
     Raises:
         ValueError: no such table or budget, no finished run, one whose files do not belong together, or a copy.
@@ -69,7 +71,8 @@ def describe_provenance(lines: pd.DataFrame) -> str:
         seconds = (
             f"{group['training s'].mean():.0f} s of training and {group['evaluation s'].mean():.0f} s of evaluation"
         )
-        text.append(f"- ``{folder}``, seeds {seeds}: configuration {hashes}; {seconds} per run")
+        size = f"{group['parameters'].iloc[0]:,} parameters"
+        text.append(f"- ``{folder}``, seeds {seeds}: configuration {hashes}; {size}; {seconds} per run")
     text += ["", f"Finished from {lines['finished'].min()} to {lines['finished'].max()}."]
     for name in ("commit", "hardware", "versions"):
         text += ["", f"{name.capitalize()}: {'; '.join(dict.fromkeys(lines[name]))}."]
@@ -87,6 +90,7 @@ def _line(run: RunRecord) -> dict[str, Any]:
         "setting": config.setting,
         "configuration": metrics["config_hash"],
         "parent": metrics.get("parent", {}).get("config_hash", ""),
+        "parameters": run.parameters,
         "commit": made["commit"],
         "finished": made["finished"],
         "training s": round(trained / speed["train_pairs_per_s"], 1) if speed["train_pairs_per_s"] else 0.0,

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from bbgm.base import machine
 from bbgm.cli import main
 from bbgm.config import load_run
+from bbgm.methods.base import make_matcher
 from bbgm.runs.results import RunRecord
 from bbgm.runs.train import run
 from bbgm.tables.provenance import COLUMNS, describe_provenance, list_provenance
@@ -40,6 +42,11 @@ def test_a_line_says_how_a_run_was_made(root: Path, records: dict[str, RunRecord
         record = records[line["run"]]
         assert line["configuration"] == record.config.hash()
         assert line["versions"].startswith("python 3.")
+        matcher = make_matcher(record.config)
+        assert record.config.visual.freeze_backbone is False
+        assert line["parameters"] == sum(p.numel() for p in matcher.state_dict().values())
+        frozen = replace(record, config=load_run("bbgm", "smoke", 0, network={"freeze_backbone": True}, **SMALL))
+        assert frozen.parameters == line["parameters"] - sum(p.numel() for p in matcher.backbone.state_dict().values())
         assert record.metrics["hardware"]["cpu"] in line["hardware"]
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", line["finished"])
     speed = records["willow/intersection/bbgm/seed0"].metrics["throughput"]
