@@ -6,6 +6,7 @@ import time
 import numpy as np
 import torch
 
+from bbgm.base.memory import keep_freed_memory
 from bbgm.base.progress import progress
 from bbgm.config import OptimiserConfig, RunConfig
 from bbgm.data.images.keypoints import Dataset
@@ -58,6 +59,7 @@ def fit(
     Returns:
         The learning curve, one row per iteration.
     """
+    keep_freed_memory()
     settings = config.optimiser
     rates = [group["lr"] for group in optimiser.param_groups]
     start, history = checkpoints.restore(matcher, optimiser)
