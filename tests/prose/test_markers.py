@@ -86,7 +86,9 @@ def test_rows_of_several_origins_say_where_each_was_measured() -> None:
     frame = read_measured("demo/processors")
     assert len(rows) == len(frame) == 5
     for row in rows:
-        lines = [one for one in frame.to_dict("records") if row[-1].startswith(f"{one['date']}, {one['hardware']}, ")]
+        lines = [
+            one for one in frame.to_dict("records") if row[-1] == "{date}, {hardware}, commit {commit}".format(**one)
+        ]
         assert len(lines) == 1
         assert f"{lines[0]['value']:.1f} ± {lines[0]['std']:.1f}" in row
 
