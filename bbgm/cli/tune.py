@@ -1,11 +1,13 @@
 """``bbgm tune | compare``: compare settings on held-out training images, or on the test images over several seeds."""
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bbgm.config import RunConfig
+    from bbgm.runs.tune import Trial
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
@@ -67,12 +69,8 @@ def _tune(options: argparse.Namespace) -> None:
     from bbgm.runs.tune import tune
 
     for setting, (config,) in _configurations(options, [options.seed]):
-        try:
-            trial = tune(config, options.folds, options.pairs)
-        except ValueError as error:
-            if "diverged" not in str(error):
-                raise
-            print(f"{setting}: {error}", flush=True)
+        trial = _unless_diverged(setting, partial(tune, config, options.folds, options.pairs))
+        if trial is None:
             continue
         parts = " ".join(f"{100 * one:.1f}" for one in trial.accuracies)
         print(f"{100 * trial.mean:5.1f} % ({parts}), {trial.seconds:.0f} s: {setting}", flush=True)
@@ -86,7 +84,9 @@ def _compare(options: argparse.Namespace) -> None:
 
     first: list[float] = []
     for setting, configs in _configurations(options, range(options.seeds)):
-        trial = compare(configs)
+        trial = _unless_diverged(setting, partial(compare, configs))
+        if trial is None:
+            continue
         first = first or list(trial.accuracies)
         parts = " ".join(f"{100 * one:.2f}" for one in trial.accuracies)
         changes = " ".join(f"{100 * (one - other):+.2f}" for one, other in zip(trial.accuracies, first, strict=True))
@@ -96,3 +96,14 @@ def _compare(options: argparse.Namespace) -> None:
         )
         if options.record:
             record_tuning(configs[0], setting, trial, name=options.record, command="bbgm compare")
+
+
+def _unless_diverged(setting: str, attempt: Callable[[], "Trial"]) -> "Trial | None":
+    """What an attempt reaches; None if its training diverges, which is printed, so that others can follow."""
+    try:
+        return attempt()
+    except ValueError as error:
+        if "diverged" not in str(error):
+            raise
+        print(f"{setting}: {error}", flush=True)
+        return None

@@ -24,3 +24,20 @@ def test_wrong_settings_are_reported_before_training(error_of: Callable[..., str
     message = error_of(*command, "optimiser.learning_rate=1e-3,-1")
     assert "optimiser.learning_rate" in message
     assert "greater than 0" in message
+
+
+@pytest.mark.parametrize("command", [("tune", "--folds", "2", "--pairs", "2"), ("compare", "--seeds", "1")])
+def test_after_a_setting_that_diverges_the_others_follow(
+    command: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Sinkhorn with plain numbers overflows at a small temperature."""
+    settings = ["solver.sinkhorn.domain=plain", "solver.sinkhorn.temperature=0.0001,1", "optimiser.epochs=1"]
+    settings += ["optimiser.iterations_per_epoch=2", "protocol.test_pairs_per_class=2"]
+    options = [part for setting in settings for part in ("--set", setting)]
+    name, *rest = command
+    assert main([name, "sinkhorn", "--budget", "smoke", "--dataset", "voc", *rest, *options]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert "temperature=0.0001" in first
+    assert "the costs have diverged, or the temperature, 0.0001, is too small" in first
+    assert " % (" in second
+    assert "temperature=1;" in second

@@ -58,7 +58,8 @@ def sinkhorn(
         log P (n1, n2) of each pair; with plain numbers an entry of 0 counts as the smallest positive one.
 
     Raises:
-        ValueError: no pair, or one without nodes; a temperature that is not positive, or a negative epsilon.
+        ValueError: no pair, or one without nodes; a temperature that is not positive, or a negative epsilon; plain
+            numbers that overflow.
     """
     if not costs or not all(c.numel() for c in costs):
         raise ValueError(f"need pairs with nodes on both sides, not costs of shapes {[tuple(c.shape) for c in costs]}")
@@ -79,6 +80,12 @@ def sinkhorn(
     larger1, larger2 = (sizes1 > sizes2)[:, None], (sizes2 > sizes1)[:, None]
     slack1, slack2 = (~real1 | larger1 | partial).to(scores), (~real2 | larger2 | partial).to(scores)
     if domain == "plain":
+        if (largest := scores.amax().item()) > math.log(torch.finfo(scores.dtype).max):
+            raise ValueError(
+                f"Sinkhorn normalisation with plain numbers overflows at exp({largest:.0f}): the costs have diverged, "
+                f"or the temperature, {temperature}, is too small for them; raise solver.sinkhorn.temperature, or set "
+                "solver.sinkhorn.domain: log"
+            )
         matrix = (scores.exp() + epsilon).masked_fill(filling, 0)
         log_p = _normalise(matrix, slack1, slack2, iterations)
     else:
