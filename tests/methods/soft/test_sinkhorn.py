@@ -58,11 +58,11 @@ def test_it_is_plain_sinkhorn_with_dummies(n1, n2, partial, epsilon, seed):
 
 @given(sizes, sizes, st.booleans(), st.integers(0, 10**6))
 def test_plain_numbers_and_logarithms_give_the_same(n1, n2, partial, seed):
-    """In double precision, where nothing vanishes; epsilon is relative to the largest entry in one of them only."""
+    """In double precision, where nothing vanishes; in one of them epsilon is not relative to entries below 1."""
     costs = random_costs(np.random.default_rng(seed), n1, n2)
     settings = {"temperature": 0.3, "iterations": 7, "partial": partial}
     for epsilon in (0.0, 1e-2):
-        relative = epsilon / np.exp(-costs.numpy() / 0.3).max()
+        relative = epsilon / min(np.exp(-costs.numpy() / 0.3).max(), 1)
         log = sinkhorn([costs], epsilon=relative, **settings)[0]
         torch.testing.assert_close(sinkhorn([costs], epsilon=epsilon, domain="plain", **settings)[0], log)
 
@@ -83,6 +83,18 @@ def test_with_plain_numbers_small_entries_lose_their_gradient_and_epsilon_bounds
     assert slopes["log", 0.0] == pytest.approx(20, rel=0.2)
     assert losses["plain", 0.0] > losses["plain", 1e-8] > losses["plain", 1e-4]
     assert all(slopes["plain", epsilon] == 0 for epsilon in (0.0, 1e-8, 1e-4))
+
+
+@pytest.mark.parametrize("partial", [False, True])
+def test_plain_numbers_do_not_overflow(partial):
+    """exp(1000) is infinite; what the entries have in common does not matter."""
+    costs = torch.tensor([[-50.0, -49.9, -49.8], [-49.9, -50.0, -49.9]], requires_grad=True)
+    log_p = sinkhorn([costs], temperature=0.05, iterations=20, epsilon=1e-8, domain="plain", partial=partial)[0]
+    expected = sinkhorn([costs.detach()], temperature=0.05, iterations=20, partial=partial)[0]
+    torch.testing.assert_close(log_p.detach(), expected, rtol=1e-3, atol=1e-3)
+    log_p.sum().backward()
+    assert costs.grad is not None
+    assert torch.isfinite(costs.grad).all()
 
 
 @given(st.lists(st.tuples(sizes, sizes), min_size=1, max_size=5), st.booleans(), st.integers(0, 10**6))
