@@ -81,8 +81,9 @@ def sinkhorn(
     if domain == "plain":
         shift = scores.detach().amax(dim=(1, 2), keepdim=True).clamp(min=0)  # so that no entry is above 1
         matrix = ((scores - shift).exp() + epsilon).masked_fill(filling, 0)
-        # The rows' slacks are scaled alike; once the rows are normalised, the scale has cancelled.
-        log_p = _normalise(matrix, slack1 * shift.flatten(1).neg().exp(), slack2, iterations)
+        # The rows' slacks are scaled alike; once the rows are normalised, the scale has cancelled. Padding keeps its 1.
+        slack1 = slack1 * shift.flatten(1).neg().exp().where(real1, 1)
+        log_p = _normalise(matrix, slack1, slack2, iterations)
     else:
         log_p = _normalise_logarithms(scores, slack1.log(), slack2.log(), iterations)
     return [one[:rows, :columns] for one, rows, columns in zip(log_p, sizes1.tolist(), sizes2.tolist(), strict=True)]
