@@ -1,7 +1,8 @@
 """``bbgm tune | compare``: compare settings on held-out training images, or on the test images over several seeds."""
 
 import argparse
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bbgm.cli.arguments import positive
@@ -106,21 +107,6 @@ def _check_names(names: Iterable[str], config: "RunConfig") -> None:
             raise ValueError(f"--set {name}: {config.method} has no such setting, but has {near}")
 
 
-def _trials(
-    combinations: "Iterable[tuple[str, list[RunConfig]]]", train: "Callable[[list[RunConfig]], Trial]"
-) -> "Iterator[tuple[str, list[RunConfig], Trial]]":
-    """What each combination reaches; those that diverge are reported and left out."""
-    for setting, configs in combinations:
-        try:
-            trial = train(configs)
-        except ValueError as error:
-            if "diverged" not in str(error):
-                raise
-            print(f"{setting}: {error}", flush=True)
-            continue
-        yield setting, configs, trial
-
-
 def _tune(options: argparse.Namespace) -> None:
     from bbgm.prose import check_record, record_tuning
     from bbgm.runs.tune import tune
@@ -128,7 +114,10 @@ def _tune(options: argparse.Namespace) -> None:
     combinations = _configurations(options, [options.seed])
     if options.record:
         check_record(combinations[0][1][0])
-    for setting, (config,), trial in _trials(combinations, lambda one: tune(one[0], options.folds, options.pairs)):
+    for setting, (config,) in combinations:
+        trial = _unless_diverged(setting, partial(tune, config, options.folds, options.pairs))
+        if trial is None:
+            continue
         parts = " ".join(f"{100 * one:.1f}" for one in trial.accuracies)
         print(f"{100 * trial.mean:5.1f} % ({parts}), {trial.seconds:.0f} s: {setting}", flush=True)
         if options.record:
@@ -143,7 +132,10 @@ def _compare(options: argparse.Namespace) -> None:
     if options.record is not None:
         check_record(combinations[0][1][0], options.record)
     first: list[float] = []
-    for setting, configs, trial in _trials(combinations, compare):
+    for setting, configs in combinations:
+        trial = _unless_diverged(setting, partial(compare, configs))
+        if trial is None:
+            continue
         first = first or list(trial.accuracies)
         parts = " ".join(f"{100 * one:.2f}" for one in trial.accuracies)
         changes = " ".join(f"{100 * (one - other):+.2f}" for one, other in zip(trial.accuracies, first, strict=True))
@@ -153,3 +145,14 @@ def _compare(options: argparse.Namespace) -> None:
         )
         if options.record is not None:
             record_tuning(configs[0], setting, trial, name=options.record)
+
+
+def _unless_diverged(setting: str, attempt: Callable[[], "Trial"]) -> "Trial | None":
+    """What an attempt reaches; None if its training diverges, which is printed, so that others can follow."""
+    try:
+        return attempt()
+    except ValueError as error:
+        if "diverged" not in str(error):
+            raise
+        print(f"{setting}: {error}", flush=True)
+        return None

@@ -106,7 +106,8 @@ def measurement_of(record: RunRecord, date: datetime.date) -> str:
 
 
 def _cores(record: RunRecord) -> str:
-    return f"{min(record.config.threads, record.metrics['hardware']['cores'])} threads"
+    threads = min(record.config.threads, record.metrics["hardware"]["cores"])
+    return "1 thread" if threads == 1 else f"{threads} threads"
 
 
 def _quoted(value: Any) -> str:

@@ -91,11 +91,17 @@ def test_what_no_table_is_about_is_reported_before_training(error_of: Callable[.
     assert "no table is about willow with the filter 'inclusion': leave out --record" in message
 
 
-def test_what_diverges_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
-    settings = ["optimiser.learning_rate=1e30,1e-3", "optimiser.epochs=1", "protocol.test_pairs_per_class=1"]
+@pytest.mark.parametrize("command", [("tune", "--folds", "2", "--pairs", "2"), ("compare", "--seeds", "1")])
+def test_after_a_setting_that_diverges_the_others_follow(
+    command: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = ["optimiser.learning_rate=1e+30,1e-3", "optimiser.epochs=1"]
+    settings += ["optimiser.iterations_per_epoch=2", "protocol.test_pairs_per_class=2"]
     options = [part for setting in settings for part in ("--set", setting)]
-    assert main(["compare", "pca_gm", "--budget", "smoke", "--seeds", "1", *options]) == 0
+    name, *rest = command
+    assert main([name, "bbgm", "--budget", "smoke", "--dataset", "voc", *rest, *options]) == 0
     first, second = capsys.readouterr().out.splitlines()
-    assert first.startswith("optimiser.learning_rate=1e30;")
-    assert "the network has diverged; lower optimiser.learning_rate" in first
-    assert "minus the first +0.00" in second
+    assert "learning_rate=1e+30" in first
+    assert "the network has diverged" in first
+    assert " % (" in second
+    assert "learning_rate=1e-3;" in second

@@ -19,6 +19,7 @@ smaller side are matched, so without a filter every keypoint that lacks a partne
 Differs from the paper, and from its authors' code where that is known:
 
 1. Neighbours count by the mean at the receiver, as in the text; the code divides by the sender's degree.
+   ``pca.neighbours: sum`` adds them up, as CIE does, to see what that is worth (measured/willow/cie-parts.csv).
 2. The graph of degenerate keypoint sets is that of `bbgm.graphs.delaunay`.
 3. Sinkhorn's normalisation works with logarithms; graphs of different sizes as in `bbgm.methods.soft.sinkhorn`.
 4. tau is 0.005 in the text, later 0.05 in the code: ``soft.temperature``.
@@ -26,6 +27,7 @@ Differs from the paper, and from its authors' code where that is known:
 """
 
 from collections.abc import Sequence
+from typing import Literal
 
 import torch
 import torch.nn.functional as F
@@ -35,7 +37,7 @@ from bbgm.graphs.delaunay import Graph
 from bbgm.methods.base import seeded
 from bbgm.methods.pca.settings import PCAConfig, PCARun
 from bbgm.methods.soft.batch import PairBatch
-from bbgm.methods.soft.embedding import Bilinear, CrossGraph, EmbeddingMatcher, neighbour_mean
+from bbgm.methods.soft.embedding import Bilinear, CrossGraph, EmbeddingMatcher, neighbour_mean, neighbour_sum
 
 
 class GraphConv(nn.Module):
@@ -43,20 +45,23 @@ class GraphConv(nn.Module):
 
     Args:
         channels, width: of the input and the output.
+        neighbours: take their mean or their sum.
     """
 
-    def __init__(self, channels: int, width: int) -> None:
+    def __init__(self, channels: int, width: int, neighbours: Literal["mean", "sum"]) -> None:
         super().__init__()
         self.linear = nn.Linear(channels, 2 * width)  # W_a above W_u
+        self.neighbours = neighbours
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
         """From (N, channels) to (N, width)."""
         return self.spread(self.linear(x), edge_index)
 
-    @staticmethod
-    def spread(products: Tensor, edge_index: Tensor) -> Tensor:
+    def spread(self, products: Tensor, edge_index: Tensor) -> Tensor:
         """The rest of the layer, after the products with both matrices (N, 2 width)."""
         neighbours, own = F.relu(products).chunk(2, dim=1)
+        if self.neighbours == "sum":
+            return neighbour_sum(neighbours[edge_index[0]], edge_index, len(own)) + own
         return neighbour_mean(neighbours, edge_index) + own
 
 
@@ -72,7 +77,9 @@ class PCA(EmbeddingMatcher):
         width, cross = config.pca.width, config.pca.cross
         with seeded(config.seed):
             super().__init__(config)
-            self.first, self.second = GraphConv(self.backbone.node_channels, width), GraphConv(width, width)
+            self.first, self.second = (
+                GraphConv(channels, width, config.pca.neighbours) for channels in (self.backbone.node_channels, width)
+            )
             self.early = Bilinear(width) if cross == "once" else None
             self.cross = CrossGraph(width) if cross != "none" else None
             self.affinity = Bilinear(width)

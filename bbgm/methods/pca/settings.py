@@ -13,6 +13,9 @@ class PCAConfig(Model):
     """The embeddings of `bbgm.methods.pca.network`."""
 
     width: Positive = Field(2048, description="D, of the embeddings")
+    neighbours: Literal["mean", "sum"] = Field(
+        "mean", description="what a layer within a graph takes of them; sum: as CIE"
+    )
     cross: Literal["none", "once", "repeated"] = Field(
         "once",
         description="cross-graph layer: none (PIA-GM), after the scores of the first layer (PCA-GM), or repeated with "

@@ -19,9 +19,9 @@ What the paper leaves open, and how it is decided here (all are settings of `Sin
    entry of exp(-c / tau), relative to the pair's largest. What costs tau ln(1 / epsilon) or more above the cheapest
    then counts alike and gets no gradient. There is no division to protect: the larger value has no advantage.
 4. The normalisation is done with logarithms, so nothing overflows at small tau. With ``domain="plain"`` it is done with
-   the numbers themselves, as the paper's words suggest, in the precision of the costs: exp(-c / tau) + epsilon, not
-   relative to anything, is divided by its sums. Small entries then vanish in rounding, and what has vanished gets no
-   gradient; epsilon keeps every entry, and every sum, above 0.
+   the numbers themselves, as the paper's words suggest, in the precision of the costs: exp(-c / tau), relative to the
+   pair's largest or to 1, plus epsilon, is divided by its sums. Small entries then vanish in rounding, and what has
+   vanished gets no gradient; epsilon keeps every entry, and every sum, above 0.
 """
 
 import math
@@ -80,15 +80,19 @@ def sinkhorn(
     larger1, larger2 = (sizes1 > sizes2)[:, None], (sizes2 > sizes1)[:, None]
     slack1, slack2 = (~real1 | larger1 | partial).to(scores), (~real2 | larger2 | partial).to(scores)
     if domain == "plain":
-        matrix = (scores.exp() + epsilon).masked_fill(filling, 0)
+        shift = scores.detach().amax(dim=(1, 2), keepdim=True).clamp(min=0)  # so that no entry is above 1
+        matrix = ((scores - shift).exp() + epsilon).masked_fill(filling, 0)
+        # The rows' slacks are scaled alike; once the rows are normalised, the scale has cancelled. Padding keeps its 1.
+        slack1 = slack1 * shift.flatten(1).neg().exp().where(real1, 1)
         log_p = _normalise(matrix, slack1, slack2, iterations)
     else:
         log_p = _normalise_logarithms(scores, slack1.log(), slack2.log(), iterations)
     if log_p.isnan().any() and all(c.isfinite().all() for c in costs):
         raise ValueError(
             f"costs from {min(float(c.min()) for c in costs):.3g} to {max(float(c.max()) for c in costs):.3g} are too "
-            f"large for the temperature {temperature} of the Sinkhorn normalisation: raise it"
+            f"large for the Sinkhorn normalisation at temperature {temperature}: raise the temperature"
             + (", or set solver.sinkhorn.domain: log" if domain == "plain" else "")
+            + "; or the network has diverged: lower optimiser.learning_rate"
         )
     return [one[:rows, :columns] for one, rows, columns in zip(log_p, sizes1.tolist(), sizes2.tolist(), strict=True)]
 

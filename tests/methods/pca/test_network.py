@@ -22,7 +22,8 @@ def reference(matcher, pair):
     def layer(name, h, adjacency):
         weight, bias = p[f"{name}.linear.weight"], p[f"{name}.linear.bias"]
         neighbours = relu(h @ weight[:width].T + bias[:width])
-        return row_mean(adjacency) @ neighbours + relu(h @ weight[width:].T + bias[width:])
+        shares = row_mean(adjacency) if options.neighbours == "mean" else adjacency
+        return shares @ neighbours + relu(h @ weight[width:].T + bias[width:])
 
     (x1, a1, _), (x2, a2, _) = nodes_and_adjacency(matcher, pair)
     h1, h2 = layer("first", x1, a1), layer("first", x2, a2)
@@ -49,8 +50,14 @@ def reference(matcher, pair):
 
 @pytest.mark.parametrize(
     "settings",
-    [{"cross": "none"}, {"cross": "once"}, {"cross": "repeated"}, {"cross": "repeated", "repetitions": 1}],
-    ids=["PIA-GM", "PCA-GM", "IPCA-GM", "one repetition"],
+    [
+        {"cross": "none"},
+        {"cross": "once"},
+        {"cross": "once", "neighbours": "sum"},
+        {"cross": "repeated"},
+        {"cross": "repeated", "repetitions": 1},
+    ],
+    ids=["PIA-GM", "PCA-GM", "sum", "IPCA-GM", "one repetition"],
 )
 def test_scores_are_the_equations_for_every_pair_of_a_mixed_batch(pairs, settings):
     matcher = make_embedding("pca", **settings)

@@ -58,11 +58,11 @@ def test_it_is_plain_sinkhorn_with_dummies(n1, n2, partial, epsilon, seed):
 
 @given(sizes, sizes, st.booleans(), st.integers(0, 10**6))
 def test_plain_numbers_and_logarithms_give_the_same(n1, n2, partial, seed):
-    """In double precision, where nothing vanishes; epsilon is relative to the largest entry in one of them only."""
+    """In double precision, where nothing vanishes; in one of them epsilon is not relative to entries below 1."""
     costs = random_costs(np.random.default_rng(seed), n1, n2)
     settings = {"temperature": 0.3, "iterations": 7, "partial": partial}
     for epsilon in (0.0, 1e-2):
-        relative = epsilon / np.exp(-costs.numpy() / 0.3).max()
+        relative = epsilon / min(np.exp(-costs.numpy() / 0.3).max(), 1)
         log = sinkhorn([costs], epsilon=relative, **settings)[0]
         torch.testing.assert_close(sinkhorn([costs], epsilon=epsilon, domain="plain", **settings)[0], log)
 
@@ -87,7 +87,7 @@ def test_with_plain_numbers_small_entries_lose_their_gradient_and_epsilon_bounds
 
 @pytest.mark.parametrize(
     ("cost", "temperature", "domain"),
-    [(-1.0, 1e-3, "plain"), (1.0, 1e-3, "plain"), (-1.0, 1e-40, "log")],  # overflows; vanishes; is infinite
+    [(1.0, 1e-3, "plain"), (-1.0, 1e-40, "plain"), (-1.0, 1e-40, "log")],  # vanishes; is infinite
 )
 def test_temperatures_that_are_too_low_for_the_costs_are_named(
     cost: float, temperature: float, domain: Literal["log", "plain"]
@@ -98,6 +98,20 @@ def test_temperatures_that_are_too_low_for_the_costs_are_named(
     assert ("set solver.sinkhorn.domain: log" in str(error.value)) == (domain == "plain")
     # Costs that are not finite come from a network that diverged, which the loss tells.
     assert sinkhorn([costs * torch.nan], temperature=1.0, iterations=5, domain=domain)[0].isnan().all()
+
+
+@pytest.mark.parametrize("partial", [False, True])
+def test_plain_numbers_do_not_overflow(partial):
+    """exp(1000) is infinite; what the entries have in common does not matter. The second pair is padded."""
+    small = torch.tensor([[-50.0]])
+    costs = torch.tensor([[-50.0, -49.9, -49.8], [-49.9, -50.0, -49.9]], requires_grad=True)
+    settings = {"temperature": 0.05, "iterations": 20, "partial": partial}
+    log_p, alone = sinkhorn([costs, small], epsilon=1e-8, domain="plain", **settings)
+    for found, expected in zip((log_p, alone), sinkhorn([costs, small], **settings), strict=True):
+        torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-3)
+    log_p.sum().backward()
+    assert costs.grad is not None
+    assert torch.isfinite(costs.grad).all()
 
 
 @given(st.lists(st.tuples(sizes, sizes), min_size=1, max_size=5), st.booleans(), st.integers(0, 10**6))
