@@ -32,8 +32,9 @@ def _plan(options: argparse.Namespace) -> None:
         from bbgm.runs.results import load
         from bbgm.runs.throughput import measurement_of
 
-        written = (options.measured / "metrics.json").stat().st_mtime if options.measured.is_dir() else 0
-        print(measurement_of(load(options.measured), datetime.date.fromtimestamp(written)))
+        run = load(options.measured)
+        written = (run.folder / "metrics.json").stat().st_mtime
+        print(measurement_of(run, datetime.date.fromtimestamp(written)))
         return
     from bbgm.runs.plan import make_plan
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from bbgm.cli.arguments import positive
+
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     """Add ``train``, ``evaluate``, ``match``, ``table``, ``prose`` and ``provenance``."""
@@ -25,7 +27,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
 
     evaluate = commands.add_parser("evaluate", help="evaluate a trained run again; its folder is not changed")
     evaluate.add_argument("run", type=Path, metavar="RUN", help="folder of a finished run")
-    evaluate.add_argument("--pairs", type=_positive, help="number of test pairs of each class; default: as in the run")
+    evaluate.add_argument("--pairs", type=positive, help="number of test pairs of each class; default: as in the run")
     evaluate.add_argument("--solver", help="solver of the test pairs, e.g. dual or best; default: the run's")
     evaluate.add_argument("--json", action="store_true", help="print JSON")
     evaluate.set_defaults(command=_evaluate)
@@ -51,12 +53,6 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     provenance.add_argument("--table", help="only the runs that this table shows")
     provenance.add_argument("--rst", action="store_true", help="print a few lines of reStructuredText instead of CSV")
     provenance.set_defaults(command=_provenance)
-
-
-def _positive(text: str) -> int:
-    if not text.isdigit() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
-    return int(text)
 
 
 def _print_scores(per_class: Mapping[str, Mapping[str, Any]], mean: Mapping[str, float]) -> None:

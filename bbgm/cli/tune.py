@@ -5,9 +5,21 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from bbgm.cli.arguments import positive
+
 if TYPE_CHECKING:
     from bbgm.config import RunConfig
     from bbgm.runs.tune import Trial
+
+GIVEN = {
+    "method": "METHOD",
+    "budget": "--budget",
+    "seed": "--seed or --seeds",
+    "dataset": "--dataset",
+    "filter": "--filter",
+    "config_folder": "BBGM_ROOT, the folder above it",
+}
+"""Parameters of `bbgm.config.load_run` that are no settings, and how to give them."""
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
@@ -15,11 +27,13 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     tune = commands.add_parser("tune", help="compare settings on held-out training images; test images are not used")
     tune.add_argument("--seed", type=int, default=0, help="seed of all random numbers (default %(default)s)")
     tune.add_argument("--folds", type=int, default=3, help="parts of the training images (default %(default)s)")
-    tune.add_argument("--pairs", type=int, default=200, help="of a class and fold (default %(default)s)")
+    tune.add_argument("--pairs", type=positive, default=200, help="of a class and fold (default %(default)s)")
     tune.add_argument("--record", action="store_true", help="write the numbers to measured/BUDGET/tuning.csv")
     tune.set_defaults(command=_tune)
     compare = commands.add_parser("compare", help="compare settings on the test images, over several seeds")
-    compare.add_argument("--seeds", type=int, default=3, help="runs of each: seeds 0, 1, ... (default %(default)s)")
+    compare.add_argument(
+        "--seeds", type=positive, default=3, help="runs of each: seeds 0, 1, ... (default %(default)s)"
+    )
     compare.add_argument("--record", metavar="NAME", help="write the numbers to measured/BUDGET/NAME.csv")
     compare.set_defaults(command=_compare)
     for parser in (tune, compare):
@@ -32,20 +46,35 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
             action="append",
             default=[],
             metavar="KEY=V1,V2",
-            help="values to compare, e.g. optimiser.learning_rate=1e-4,1e-3; several times: all combinations",
+            help="values to compare, e.g. optimiser.learning_rate=1e-4,1e-3 or optimiser.milestones=[1],[2,3]; several "
+            "times: all combinations",
         )
 
 
 def _options(given: Sequence[str]) -> dict[str, list[Any]]:
+    """The values of each setting, which are written as in a YAML list."""
     import yaml
 
-    options = {}
+    options: dict[str, list[Any]] = {}
     for text in given:
         name, equals, values = text.partition("=")
         if not (name and equals and values):
             raise ValueError(f"--set {text!r} is not of the form KEY=V1,V2")
-        # YAML reads 1e-3 as text; the configuration makes it a number.
-        options[name] = [yaml.safe_load(value) for value in values.split(",")]
+        if name in options:
+            raise ValueError(f"--set {name} is given twice: give all its values at once, as {name}=V1,V2")
+        if name in GIVEN:
+            raise ValueError(f"--set {text!r}: {name} is no setting; give it as {GIVEN[name]}")
+        try:
+            # YAML reads 1e-3 as text; the configuration makes it a number.
+            found = yaml.safe_load(f"[{values}]")
+        except (yaml.YAMLError, ValueError):
+            found = None
+        if not isinstance(found, list) or values.rstrip().endswith(","):
+            raise ValueError(
+                f"--set {text!r}: {values!r} are not values with commas between them: write each as in a YAML file, "
+                "lists in brackets, and text with special characters in quotes"
+            )
+        options[name] = found
     return options
 
 
@@ -55,20 +84,37 @@ def _configurations(options: argparse.Namespace, seeds: Iterable[int]) -> "list[
     from bbgm.runs.tune import grid, nested
 
     chosen = {"dataset": options.dataset, "filter": options.filter}
-    return [
-        (
-            ";".join(f"{name}={value}" for name, value in settings.items()),
-            [load_run(options.method, options.budget, seed, **chosen, **nested(settings)) for seed in seeds],
-        )
-        for settings in grid(_options(options.set))
-    ]
+    combinations = []
+    for settings in grid(_options(options.set)):
+        overrides = nested(settings)
+        configs = [load_run(options.method, options.budget, seed, **chosen, **overrides) for seed in seeds]
+        _check_names(settings, configs[0])
+        combinations.append((";".join(f"{name}={value}" for name, value in settings.items()), configs))
+    return combinations
+
+
+def _check_names(names: Iterable[str], config: "RunConfig") -> None:
+    """Refuse settings that the run does not have: `load_run` ignores those of other methods, which budgets may have."""
+    from bbgm.config import flatten
+
+    have = flatten(config.content())
+    for name in names:
+        if not any(f"{key}.".startswith(f"{name}.") for key in have):
+            section = f"{name.rpartition('.')[0]}."
+            near = [key for key in have if key.startswith(section)] or list(
+                dict.fromkeys(k.split(".")[0] for k in have)
+            )
+            raise ValueError(f"--set {name}: {config.method} has no such setting, but has {near}")
 
 
 def _tune(options: argparse.Namespace) -> None:
-    from bbgm.prose import record_tuning
+    from bbgm.prose import check_record, record_tuning
     from bbgm.runs.tune import tune
 
-    for setting, (config,) in _configurations(options, [options.seed]):
+    combinations = _configurations(options, [options.seed])
+    if options.record:
+        check_record(combinations[0][1][0])
+    for setting, (config,) in combinations:
         trial = _unless_diverged(setting, partial(tune, config, options.folds, options.pairs))
         if trial is None:
             continue
@@ -79,11 +125,14 @@ def _tune(options: argparse.Namespace) -> None:
 
 
 def _compare(options: argparse.Namespace) -> None:
-    from bbgm.prose import record_tuning
+    from bbgm.prose import check_record, record_tuning
     from bbgm.runs.tune import compare
 
+    combinations = _configurations(options, range(options.seeds))
+    if options.record is not None:
+        check_record(combinations[0][1][0], options.record)
     first: list[float] = []
-    for setting, configs in _configurations(options, range(options.seeds)):
+    for setting, configs in combinations:
         trial = _unless_diverged(setting, partial(compare, configs))
         if trial is None:
             continue
@@ -94,8 +143,8 @@ def _compare(options: argparse.Namespace) -> None:
             f"{100 * trial.mean:6.2f} % ({parts}; minus the first {changes}), {trial.seconds:.0f} s: {setting}",
             flush=True,
         )
-        if options.record:
-            record_tuning(configs[0], setting, trial, name=options.record, command="bbgm compare")
+        if options.record is not None:
+            record_tuning(configs[0], setting, trial, name=options.record)
 
 
 def _unless_diverged(setting: str, attempt: Callable[[], "Trial"]) -> "Trial | None":

@@ -51,7 +51,11 @@ def read_experiment(method: str, config_folder: Path | None = None) -> dict[Path
 
 
 def _find(name: str, config_folder: Path | None) -> tuple[Path, str | None]:
-    """The file of an experiment; and for a variant the experiment that it is a variant of."""
+    """The file of an experiment; and for a variant the experiment that it is a variant of.
+
+    Raises:
+        ValueError: there is neither.
+    """
     folder = _folder(config_folder)
     file = folder / "experiments" / f"{name}.yaml"
     if not file.is_file():
@@ -59,6 +63,11 @@ def _find(name: str, config_folder: Path | None) -> tuple[Path, str | None]:
             base = str(name).removesuffix(f"_{variant}")
             if base != name and (folder / "experiments" / f"{base}.yaml").is_file():
                 return folder / "variants" / f"{variant}.yaml", base
+        endings = ", ".join(f"_{variant}" for variant in sorted(_stems(config_folder, "variants"))) or "none"
+        raise ValueError(
+            f"no configuration {file}: {name!r} is not one of {sorted(_stems(config_folder, 'experiments'))}, and not "
+            f"a variant of one of them, whose name ends in one of {endings}"
+        )
     return file, None
 
 

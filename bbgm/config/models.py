@@ -60,6 +60,12 @@ class DataConfig(Model):
     demo_seed: Seed = 0
 
     @model_validator(mode="after")
+    def _classes_differ(self) -> Self:
+        if twice := [cls for cls in self.classes if self.classes.count(cls) > 1]:
+            raise ValueError(f"data.classes names {twice[0]!r} twice: name each class once")
+        return self
+
+    @model_validator(mode="after")
     def _demo_data_exist(self) -> Self:
         if self.source == "demo" and not self.demo:
             raise ValueError(f"{self.dataset} has no demo data: set data.source: original")

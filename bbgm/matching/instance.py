@@ -68,13 +68,9 @@ class Instance(Generic[Costs]):
         x = self.numpy()
         try:
             return bbgm_solver.Problem(x.unary, x.edges1, x.edges2, x.quadratic)
-        except ValueError as error:
-            if np.isfinite(x.unary).all() and np.isfinite(x.quadratic).all():
-                raise
-            raise ValueError(
-                "costs for the solver are NaN or infinite: the network has diverged, or its weights are broken; "
-                "lower optimiser.learning_rate, or take other weights"
-            ) from error
+        except ValueError:
+            check_finite("costs for the solver", x.unary, x.quadratic)
+            raise
 
     def solution(self, assignment: np.ndarray) -> Solution:
         """The indicators of a matching: v from the assignment (n1,), -1 = unmatched, and e, which v determines.
@@ -99,6 +95,19 @@ class Instance(Generic[Costs]):
             edges1=self.edges1,
             edges2=self.edges2,
             quadratic=self.quadratic + scale * e,
+        )
+
+
+def check_finite(what: str, *numbers: np.ndarray) -> None:
+    """Check what a network gives to be matched.
+
+    Raises:
+        ValueError: it is not finite.
+    """
+    if not all(np.isfinite(one).all() for one in numbers):
+        raise ValueError(
+            f"{what} are NaN or infinite: the network has diverged, or its weights are broken; lower "
+            "optimiser.learning_rate, or take other weights"
         )
 
 

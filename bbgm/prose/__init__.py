@@ -8,6 +8,6 @@ Imports `bbgm.tables` and what is below it.
 
 from bbgm.prose.files import fill_files, filled, quoting_files
 from bbgm.prose.markers import fill
-from bbgm.prose.measured import read_measured, record, record_tuning
+from bbgm.prose.measured import check_record, read_measured, record, record_tuning
 
-__all__ = ["fill", "fill_files", "filled", "quoting_files", "read_measured", "record", "record_tuning"]
+__all__ = ["check_record", "fill", "fill_files", "filled", "quoting_files", "read_measured", "record", "record_tuning"]

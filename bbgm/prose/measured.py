@@ -5,6 +5,7 @@ from: ``date``, ``hardware`` and ``commit`` of its runs. ``source`` is the comma
 noted.
 """
 
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,6 +24,8 @@ COLUMNS = (
     *("table", "budget", "method", "setting", "column", "value", "std", "n", "pairs"),
     *("date", "hardware", "commit", "source"),
 )
+TUNING = "tuning"
+"""Name of the file of ``bbgm tune``."""
 
 
 def measured_root() -> Path:
@@ -85,14 +88,24 @@ def record(table: Table, results_root: Path | None = None, root: Path | None = N
     return _keep(lines, (root or measured_root()) / budget / f"{label}.csv")
 
 
+def check_record(config: RunConfig, name: str | None = None, root: Path | None = None) -> None:
+    """Check before anything is trained that `record_tuning` can keep its results.
+
+    Args:
+        config, name, root: as there.
+
+    Raises:
+        ValueError: no table has that data set and filter, the name is not that of a file of its own, or the kept file
+            is damaged.
+    """
+    _label(config)
+    path = _file(config, name, root)
+    if path.is_file():
+        _read(path)
+
+
 def record_tuning(
-    config: RunConfig,
-    setting: str,
-    trial: Trial,
-    root: Path | None = None,
-    *,
-    name: str = "tuning",
-    command: str = "bbgm tune",
+    config: RunConfig, setting: str, trial: Trial, root: Path | None = None, *, name: str | None = None
 ) -> Path:
     """Keep what a configuration reached on held-out training images, or over several seeds, in ``<budget>/<name>.csv``.
 
@@ -101,23 +114,15 @@ def record_tuning(
         setting: what distinguishes it from others of its method, e.g. ``optimiser.learning_rate=0.001``.
         trial: mean and deviation are those over its folds or seeds.
         root: where to; default `measured_root`.
-        name: of the file.
-        command: that made it.
+        name: of the file that ``bbgm compare`` writes; None: ``bbgm tune``, whose file is ``tuning``.
 
     Returns:
         The written file.
 
     Raises:
-        ValueError: no table has that data set and filter, or the kept file is damaged.
+        ValueError: as `check_record`.
     """
-    dataset, keypoint_filter = config.data.dataset, config.protocol.filter
-    specs = {
-        label: spec for label, spec in SPECS.items() if spec.dataset == dataset and keypoint_filter in spec.filters
-    }
-    if not specs:
-        raise ValueError(f"no table is about {dataset} with the filter {keypoint_filter!r}: leave out --record")
-    # The first that names the method, or the first of all.
-    label = next((label for label, spec in specs.items() if config.method in spec.methods), next(iter(specs)))
+    label, path = _label(config), _file(config, name, root)
     percent = [100 * one for one in trial.accuracies]
     hardware = machine.hardware(machine.device())
     line = {
@@ -133,9 +138,32 @@ def record_tuning(
         "date": datetime.now(UTC).date().isoformat(),
         "hardware": hardware["gpu"] or f"{hardware['cpu']}, {hardware['cores']} cores",
         "commit": machine.commit(),
-        "source": f"{command} {config.method} --budget {config.budget} --record",
+        "source": f"bbgm {'tune' if name is None else 'compare'} {config.method} --budget {config.budget} --record",
     }
-    return _keep([line], (root or measured_root()) / config.budget / f"{name}.csv")
+    return _keep([line], path)
+
+
+def _label(config: RunConfig) -> str:
+    """The first table that names the method, or the first of all with its data set and filter."""
+    dataset, keypoint_filter = config.data.dataset, config.protocol.filter
+    specs = {
+        label: spec for label, spec in SPECS.items() if spec.dataset == dataset and keypoint_filter in spec.filters
+    }
+    if not specs:
+        raise ValueError(f"no table is about {dataset} with the filter {keypoint_filter!r}: leave out --record")
+    return next((label for label, spec in specs.items() if config.method in spec.methods), next(iter(specs)))
+
+
+def _file(config: RunConfig, name: str | None, root: Path | None) -> Path:
+    """Where results are kept: not in a file of ``bbgm table`` or, of ``bbgm compare``, of ``bbgm tune``."""
+    if name is not None:
+        taken = {TUNING, *(label.lower() for label in SPECS)}
+        if not re.fullmatch("[a-z0-9][a-z0-9_-]*", name) or name in taken:
+            raise ValueError(
+                f"--record {name!r} cannot be the name of the file: use lower-case letters, digits, '-' and '_', and "
+                f"none of {sorted(taken)}, which other commands write"
+            )
+    return (root or measured_root()) / config.budget / f"{name or TUNING}.csv"
 
 
 def _keep(lines: list[dict[str, str]], path: Path) -> Path:
@@ -151,7 +179,10 @@ def _keep(lines: list[dict[str, str]], path: Path) -> Path:
 
 def _read(path: Path) -> pd.DataFrame:
     """Every cell as it is written."""
-    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    try:
+        frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    except ValueError as error:  # also of pandas' parser and of UTF-8
+        raise ValueError(f"{path} is damaged ({error}): restore it, e.g. from git, or delete it") from error
     if list(frame.columns) != list(COLUMNS):
         raise ValueError(f"{path} has the columns {list(frame.columns)}, must have {list(COLUMNS)}")
     return frame

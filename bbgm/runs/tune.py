@@ -48,13 +48,19 @@ def grid(options: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
 
 
 def nested(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings by dotted name as the overrides of `bbgm.config.load_run`."""
+    """Settings by dotted name as the overrides of `bbgm.config.load_run`.
+
+    Raises:
+        ValueError: one setting is part of another, as in ``optimiser`` and ``optimiser.kind``.
+    """
     content: dict[str, Any] = {}
     for name, value in settings.items():
         *sections, key = name.split(".")
-        place = content
+        place: Any = content
         for section in sections:
-            place = place.setdefault(section, {})
+            place = place.setdefault(section, {}) if isinstance(place, dict) else None
+        if not isinstance(place, dict) or key in place:
+            raise ValueError(f"{name} is set twice, once as part of another setting: set it once")
         place[key] = value
     return content
 
@@ -73,9 +79,8 @@ def hold_out(dataset: Dataset, fold: int, folds: int) -> Dataset:
         test[cls] = images[fold::folds]
         train[cls] = tuple(image for k, image in enumerate(images) if k % folds != fold)
         if len(images) < 2 * folds:
-            raise ValueError(
-                f"class {cls} has {len(images)} training images, too few for {folds} folds: use fewer folds"
-            )
+            remedy = f"use at most {len(images) // 2} folds" if len(images) >= 4 else "use at least 4 training images"
+            raise ValueError(f"class {cls} has {len(images)} training images, too few for {folds} folds: {remedy}")
     return Dataset(dataset.name, train, test, dataset.errata_applied, {}, dataset.dropped, dataset.hidden)
 
 
@@ -89,10 +94,13 @@ def tune(config: RunConfig, folds: int = 3, pairs_per_class: int = 200, progress
         progress: bars on stderr, if that is a terminal.
 
     Raises:
-        ValueError: as `hold_out`; fewer than two folds; a configuration that starts from a parent, or diverges.
+        ValueError: as `hold_out`; fewer than two folds, or no pairs; a configuration that starts from a parent, or
+            diverges.
     """
     if folds < 2:
         raise ValueError(f"{folds} folds leave nothing to train on: use 2 or more")
+    if pairs_per_class < 1:
+        raise ValueError(f"{pairs_per_class} pairs of a class leave nothing to evaluate: use 1 or more")
     if config.parent is not None:
         raise ValueError(f"{config.method} starts from {config.parent.run.method}: tune a method that has no parent")
     began = time.perf_counter()
@@ -107,8 +115,10 @@ def compare(configs: Sequence[RunConfig], progress: bool = False) -> Trial:
     """Train configurations, one for each seed, and evaluate them on the test images; nothing is kept.
 
     Raises:
-        ValueError: a configuration that starts from a parent, or diverges.
+        ValueError: no configuration; one that starts from a parent, or diverges.
     """
+    if not configs:
+        raise ValueError("there is no configuration to compare: give one for each seed, and one seed or more")
     if parents := [config.parent for config in configs if config.parent is not None]:
         raise ValueError(f"{configs[0].method} starts from {parents[0].run.method}: compare a method without a parent")
     began = time.perf_counter()

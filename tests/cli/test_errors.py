@@ -23,6 +23,12 @@ from bbgm.cli import main
         ),
         (["train", "--seed", "-1"], "seed: Input should be greater than or equal to 0 (given: -1)"),
         (["evaluate", "nowhere"], "nowhere is not the folder of a finished run: it does not exist"),
+        (["plan", "--measured", "nowhere"], "nowhere is not the folder of a finished run: it does not exist"),
+        (["plan", "--measured", "tests"], "tests is not the folder of a finished run: it lacks config.yaml"),
+        (
+            ["train", "--method", "flow_pt"],
+            "a variant of one of them, whose name ends in one of _pretrain, _pt, _pt_wt",
+        ),
         (["match", "nowhere", "a", "b"], "it does not exist"),
         (["table", "Pillow"], "table 'Pillow' is not one of ['PascalVOCSampling'"),
         (["table", "Willow", "--budget", "smoke"], "no finished run"),

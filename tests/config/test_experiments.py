@@ -72,8 +72,12 @@ def test_all_names_are_listed(folder: Path) -> None:
     names = experiment_names(folder)
     assert {"plain", "plain_own", "plain_start", "other_go_on"} < set(names)
     assert list(names) == sorted(set(names))
-    with pytest.raises(ValueError, match="'plain_stop' is not one of"):
+    with pytest.raises(
+        ValueError, match=r"'plain_stop' is not one of .*'plain_own'.* ends in one of _go_on, _on, _own"
+    ):
         read_experiment("plain_stop", folder)
+    with pytest.raises(ValueError, match="'nothing_start' is not one of"):
+        read_experiment("nothing_start", folder)
 
 
 def test_runs_of_the_project_start_from_a_parent_of_their_seed() -> None:

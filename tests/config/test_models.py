@@ -181,3 +181,9 @@ def test_seeds_are_what_torch_takes() -> None:
 def test_a_wrong_protocol_is_named(protocol: object) -> None:
     with pytest.raises(ValueError, match=r"protocol.*given"):
         load_run("bbgm", "smoke", 0, protocol=protocol)
+
+
+@pytest.mark.parametrize("dataset", ["willow", "voc", "spair"])
+def test_a_class_that_is_named_twice_is_an_error(dataset: str) -> None:
+    with pytest.raises(ValueError, match=r"data\.classes names 'Car' twice"):
+        load_run("bbgm", "smoke", 0, dataset=dataset, data={"classes": ["Car", "Duck", "Car"]})

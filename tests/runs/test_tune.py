@@ -11,7 +11,7 @@ from bbgm.cli import main
 from bbgm.config import load_run
 from bbgm.data import open_dataset
 from bbgm.data.images.keypoints import Dataset
-from bbgm.prose import read_measured, record_tuning
+from bbgm.prose import check_record, read_measured, record_tuning
 from bbgm.runs.train import run
 from bbgm.runs.tune import Trial, compare, grid, hold_out, nested, tune
 
@@ -46,13 +46,18 @@ def test_folds_divide_the_training_images_and_leave_the_test_images_alone(datase
 
 
 def test_what_cannot_be_held_out(dataset: Dataset) -> None:
-    with pytest.raises(ValueError, match="20 training images, too few for 11 folds"):
+    with pytest.raises(ValueError, match="20 training images, too few for 11 folds: use at most 10 folds"):
         hold_out(dataset, 0, 11)
+    few = replace(dataset, train={"Car": dataset.train["Car"][:3]})
+    with pytest.raises(ValueError, match="3 training images, too few for 2 folds: use at least 4 training images"):
+        hold_out(few, 0, 2)
     spair = load_run("gmn_pl", "smoke", 0, dataset="spair")
     with pytest.raises(ValueError, match="spair lists its pairs"):
         hold_out(open_dataset(spair.data, spair.protocol), 0, 2)
     with pytest.raises(ValueError, match="1 folds leave nothing"):
         tune(load_run("gmn_pl", "smoke", 0), folds=1)
+    with pytest.raises(ValueError, match="0 pairs of a class leave nothing to evaluate"):
+        tune(load_run("gmn_pl", "smoke", 0), pairs_per_class=0)
     with pytest.raises(ValueError, match="bbgm_pt starts from bbgm_pretrain"):
         tune(load_run("bbgm_pt", "smoke", 0), folds=2)
 
@@ -89,7 +94,19 @@ def test_recorded_trials_replace_earlier_ones_of_the_same_settings(tmp_path) -> 
     assert set(frame["table"]) == {"Willow"}
 
 
-def test_a_comparison_has_no_parent() -> None:
+def test_a_damaged_file_of_records_is_named(tmp_path: Path) -> None:
+    config, path = load_run("gmn_pl", "smoke", 0), tmp_path / "smoke" / "tuning.csv"
+    path.parent.mkdir()
+    for content, fault in ((b"", "No columns"), (b"\xff\xfe", "decode"), (b"a,b\n1,2\n", "has the columns")):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=rf"tuning\.csv.*{fault}"):
+            check_record(config, root=tmp_path)
+        assert path.read_bytes() == content
+
+
+def test_a_comparison_has_no_parent_and_some_runs() -> None:
+    with pytest.raises(ValueError, match="no configuration to compare"):
+        compare([])
     with pytest.raises(ValueError, match="compare a method without a parent"):
         compare([load_run("bbgm_pt_wt", "smoke", 0)])
 
@@ -102,7 +119,7 @@ def test_a_comparison_trains_and_tests_as_runs_do(tmp_path: Path) -> None:
     assert trial.pairs == sum(one.metrics["n_pairs"] for one in runs)
     for number in (1, 2):  # of one run there is no deviation
         kept = replace(trial, accuracies=trial.accuracies[:number])
-        path = record_tuning(configs[0], "harg.c=10", kept, tmp_path, name="x", command="bbgm compare")
+        path = record_tuning(configs[0], "harg.c=10", kept, tmp_path, name="x")
         frame = read_measured("smoke/x", tmp_path)
         assert path == tmp_path / "smoke" / "x.csv"
         assert frame["value"].tolist() == pytest.approx([100 * np.mean(kept.accuracies)], abs=1e-3)

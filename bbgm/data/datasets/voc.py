@@ -60,6 +60,9 @@ class VocData(DataConfig):
             images, splits, dropped = read_folder(
                 data_root() / ANIMALPOSE, self.used_classes(), crops=crops_of("voc-animalpose")
             )
+            if not splits:
+                file = data_root() / ANIMALPOSE / FILE
+                raise ValueError(f"{file} has no split: give each entry the 'split' of Pascal VOC, 'train' or 'test'")
             return Dataset("voc", *divide(images, splits), dropped=dropped)
         base, crops = find_place(self)
         root = base / FOLDER

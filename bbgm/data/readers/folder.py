@@ -88,7 +88,7 @@ def read_folder(
 
 
 def divide(images: Images, splits: dict[str, Subset]) -> tuple[Images, Images]:
-    """Training and test part as the annotation file assigns them."""
+    """Training and test part as the annotation file assigns them; all images must be in ``splits``."""
     train, test = (
         {cls: tuple(one for one in members if splits[one.image_id] == part) for cls, members in images.items()}
         for part in SUBSETS
@@ -118,6 +118,10 @@ def read_objects(root: Path) -> list[AnnotatedObject]:
     lacking = next((item.file for item in objects if item.split is None), None)
     if lacking is not None and any(item.split for item in objects):
         raise ValueError(f"{path}: {lacking} has no split but others have one: give a split to all or to none")
+    # Matched with its copy, or in both parts, an object would raise the scores. Without keypoints it is left out.
+    known = Counter((item.file, item.cls, item.box, *item.keypoints.items()) for item in objects if item.keypoints)
+    if twice := next((key for key, count in known.items() if count > 1), None):
+        raise ValueError(f"{path} lists the same object of {twice[0]} twice: remove one of the two entries")
     return objects
 
 

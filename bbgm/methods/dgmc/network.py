@@ -41,7 +41,7 @@ from torch import Tensor, nn
 from bbgm.data.images.keypoints import FRAME
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.graphs.delaunay import Graph, joint_edges, largest_offset, pseudo_coordinates
-from bbgm.matching.instance import Instance
+from bbgm.matching.instance import Instance, check_finite
 from bbgm.matching.solvers import make_solver
 from bbgm.methods.base import PAIRS, Evidence, VisualMatcher, seeded
 from bbgm.methods.batching import Side
@@ -153,6 +153,7 @@ class DGMC(VisualMatcher):
         final = [log_s for _, log_s in self._matches(pairs)]
         if self.one_to_one:
             return self.solver([Instance.linear(-log_s) for log_s in final])
+        check_finite("scores of matches", *final)
         return [log_s.argmax(axis=1).astype(np.int32) for log_s in final]
 
     @torch.no_grad()

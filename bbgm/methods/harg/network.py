@@ -216,15 +216,16 @@ class HargSSVM(VisualMatcher):
     def _instances(self, graphs: Sequence[ImageGraph]) -> list[Instance]:
         """The problem of matching each image with its model graph: n keypoints, K nodes."""
         w_nodes, w_edges = (weights.detach().cpu().double().numpy() for weights in (self.nodes, self.edges))
-        return [
-            Instance(
-                unary=-graph.phi @ w_nodes[graph.place.nodes].T,
-                edges1=complete_edges(len(graph.phi)),
-                edges2=complete_edges(len(graph.place.names)),
-                quadratic=-graph.psi @ w_edges[graph.place.edges].T,
-            )
-            for graph in graphs
-        ]
+        with np.errstate(invalid="ignore"):  # weights that diverged: the solver refuses the costs
+            return [
+                Instance(
+                    unary=-graph.phi @ w_nodes[graph.place.nodes].T,
+                    edges1=complete_edges(len(graph.phi)),
+                    edges2=complete_edges(len(graph.place.names)),
+                    quadratic=-graph.psi @ w_edges[graph.place.edges].T,
+                )
+                for graph in graphs
+            ]
 
     def _distinct(self, pairs: Sequence[KeypointPair]) -> list[tuple[Side, Tensor]]:
         """Each image of some pairs with its kept keypoints, once, and the features of all its keypoints."""

@@ -58,7 +58,8 @@ def sinkhorn(
         log P (n1, n2) of each pair; with plain numbers an entry of 0 counts as the smallest positive one.
 
     Raises:
-        ValueError: no pair, or one without nodes; a temperature that is not positive, or a negative epsilon.
+        ValueError: no pair, or one without nodes; a temperature that is not positive, or a negative epsilon; costs that
+            overflow, or vanish from a whole row or column, at this temperature.
     """
     if not costs or not all(c.numel() for c in costs):
         raise ValueError(f"need pairs with nodes on both sides, not costs of shapes {[tuple(c.shape) for c in costs]}")
@@ -86,6 +87,13 @@ def sinkhorn(
         log_p = _normalise(matrix, slack1, slack2, iterations)
     else:
         log_p = _normalise_logarithms(scores, slack1.log(), slack2.log(), iterations)
+    if log_p.isnan().any() and all(c.isfinite().all() for c in costs):
+        raise ValueError(
+            f"costs from {min(float(c.min()) for c in costs):.3g} to {max(float(c.max()) for c in costs):.3g} are too "
+            f"large for the Sinkhorn normalisation at temperature {temperature}: raise the temperature"
+            + (", or set solver.sinkhorn.domain: log" if domain == "plain" else "")
+            + "; or the network has diverged: lower optimiser.learning_rate"
+        )
     return [one[:rows, :columns] for one, rows, columns in zip(log_p, sizes1.tolist(), sizes2.tolist(), strict=True)]
 
 

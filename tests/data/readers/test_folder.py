@@ -275,6 +275,19 @@ def test_equal_ids_and_unknown_classes_are_named(write: Callable[..., DataConfig
         open_dataset(write(classes=["dog"]), SMALL)
 
 
+def test_an_object_that_is_listed_twice_is_named(write: Callable[..., DataConfig]) -> None:
+    objects = [entry(k) for k in range(6)]
+    with pytest.raises(ValueError, match=r"keypoints\.json lists the same object of 2\.png twice"):
+        open_dataset(write([*objects, entry(2)]), SMALL)
+    parts = [entry(k, split="train" if k % 2 else "test") for k in range(6)]
+    with pytest.raises(ValueError, match=r"the same object of 2\.png twice"):
+        open_dataset(write([*parts, entry(2, split="train")]), SMALL)
+    # Other objects of the image, and objects that are left out anyway.
+    others = [entry(2, keypoints={"nose": [9, 9], "tail": [60, 50]}), *[entry(2, keypoints={}) for _ in range(2)]]
+    dataset = open_dataset(write([*objects, *others]), SMALL)
+    assert len(dataset.train["cat"]) + len(dataset.test["cat"]) == 7
+
+
 SETTINGS: Content = {
     "protocol": {"test_pairs_per_class": 6},
     "optimiser": {"epochs": 1, "iterations_per_epoch": 3, "batch_size": 2},

@@ -85,6 +85,21 @@ def test_with_plain_numbers_small_entries_lose_their_gradient_and_epsilon_bounds
     assert all(slopes["plain", epsilon] == 0 for epsilon in (0.0, 1e-8, 1e-4))
 
 
+@pytest.mark.parametrize(
+    ("cost", "temperature", "domain"),
+    [(1.0, 1e-3, "plain"), (-1.0, 1e-40, "plain"), (-1.0, 1e-40, "log")],  # vanishes; is infinite
+)
+def test_temperatures_that_are_too_low_for_the_costs_are_named(
+    cost: float, temperature: float, domain: Literal["log", "plain"]
+) -> None:
+    costs = torch.full((2, 2), cost)
+    with pytest.raises(ValueError, match=rf"costs from {cost:g} to {cost:g} .* temperature {temperature}") as error:
+        sinkhorn([costs], temperature=temperature, iterations=5, domain=domain)
+    assert ("set solver.sinkhorn.domain: log" in str(error.value)) == (domain == "plain")
+    # Costs that are not finite come from a network that diverged, which the loss tells.
+    assert sinkhorn([costs * torch.nan], temperature=1.0, iterations=5, domain=domain)[0].isnan().all()
+
+
 @pytest.mark.parametrize("partial", [False, True])
 def test_plain_numbers_do_not_overflow(partial):
     """exp(1000) is infinite; what the entries have in common does not matter. The second pair is padded."""

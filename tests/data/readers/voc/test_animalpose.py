@@ -1,13 +1,18 @@
 """The five classes of Pascal VOC that AnimalPose distributes."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
+from PIL import Image
 
 from bbgm.base.paths import data_root
 from bbgm.config import make_data
 from bbgm.config.models import ProtocolConfig
 from bbgm.data.datasets.voc import ANIMALPOSE, ANIMALS
 from bbgm.data.images.keypoints import FRAME
+from bbgm.data.readers.folder import FILE
 
 real = pytest.mark.skipif(not (data_root() / ANIMALPOSE).is_dir(), reason="needs the photographs of AnimalPose")
 
@@ -59,3 +64,14 @@ def test_without_the_files_the_error_names_the_place(tmp_path, monkeypatch):
     monkeypatch.setenv("BBGM_DATA", str(tmp_path))
     with pytest.raises(FileNotFoundError, match=f"{ANIMALPOSE}.*data.source: original"):
         make_data("voc", source="animalpose").open(ProtocolConfig())
+
+
+def test_a_file_without_a_split_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BBGM_DATA", str(tmp_path))
+    folder = tmp_path / ANIMALPOSE
+    folder.mkdir()
+    Image.new("RGB", (20, 20)).save(folder / "cat.png")
+    objects = [{"file": "cat.png", "class": "cat", "keypoints": {"Nose": [k, 5]}} for k in range(4)]
+    (folder / FILE).write_text(json.dumps({"images": objects}))
+    with pytest.raises(ValueError, match=rf"{FILE} has no split: give each entry the 'split'"):
+        make_data("voc", source="animalpose", classes=("cat",)).open(ProtocolConfig())
