@@ -174,7 +174,7 @@ def test_broken_measurements_are_named(tmp_path: Path, text: str, message: str) 
 
 
 def test_the_stored_measurements_are_valid_and_each_is_for_some_run() -> None:
-    runs = [config for budget in ("smoke", "demo", "willow", "paper") for config in list_runs(budget)]
+    runs = [config for budget in ("smoke", "demo", "willow", "animals", "paper") for config in list_runs(budget)]
     for one in read_measurements():
         assert any(one.fits(config.settings()) for config in runs), one.where
 
@@ -214,7 +214,10 @@ def test_a_folder_of_ones_own_is_planned_or_missed(tmp_path: Path, monkeypatch: 
     (missing,) = make_plan("demo", measurements=[]).missing
     assert missing == f"{tmp_path / 'rabbits' / 'keypoints.json'}: the annotations of your own images"
     (tmp_path / "rabbits").mkdir()
-    objects = [{"file": "a.jpg", "class": cls, "keypoints": {"nose": [1, 1]}} for cls in ("hare", "rabbit", "hare")]
+    objects = [
+        {"file": f"{name}.jpg", "class": cls, "keypoints": {"nose": [1, 1]}}
+        for name, cls in (("a", "hare"), ("b", "rabbit"), ("c", "hare"))
+    ]
     (tmp_path / "rabbits" / "keypoints.json").write_text(json.dumps({"images": objects}))
     plan = make_plan("demo", measurements=[])
     assert plan.missing == ()
