@@ -19,7 +19,7 @@ smaller side are matched, so without a filter every keypoint that lacks a partne
 Differs from the paper, and from its authors' code where that is known:
 
 1. Neighbours count by the mean at the receiver, as in the text; the code divides by the sender's degree.
-   ``pca.neighbours: sum`` adds them up, as CIE does, to see what that is worth (measured/willow/cie-parts.csv).
+   ``pca.neighbours`` can also add them up, and apply the ReLU before or after (CIE: after; measured/willow/cie-parts.csv).
 2. The graph of degenerate keypoint sets is that of `bbgm.graphs.delaunay`.
 3. Sinkhorn's normalisation works with logarithms; graphs of different sizes as in `bbgm.methods.soft.sinkhorn`.
 4. tau is 0.005 in the text, later 0.05 in the code: ``soft.temperature``.
@@ -45,10 +45,10 @@ class GraphConv(nn.Module):
 
     Args:
         channels, width: of the input and the output.
-        neighbours: take their mean or their sum.
+        neighbours: see `PCAConfig`.
     """
 
-    def __init__(self, channels: int, width: int, neighbours: Literal["mean", "sum"]) -> None:
+    def __init__(self, channels: int, width: int, neighbours: Literal["mean", "sum", "relu_of_sum"]) -> None:
         super().__init__()
         self.linear = nn.Linear(channels, 2 * width)  # W_a above W_u
         self.neighbours = neighbours
@@ -59,6 +59,9 @@ class GraphConv(nn.Module):
 
     def spread(self, products: Tensor, edge_index: Tensor) -> Tensor:
         """The rest of the layer, after the products with both matrices (N, 2 width)."""
+        if self.neighbours == "relu_of_sum":
+            neighbours, own = products.chunk(2, dim=1)
+            return F.relu(neighbour_sum(neighbours[edge_index[0]], edge_index, len(own))) + F.relu(own)
         neighbours, own = F.relu(products).chunk(2, dim=1)
         if self.neighbours == "sum":
             return neighbour_sum(neighbours[edge_index[0]], edge_index, len(own)) + own

@@ -13,8 +13,8 @@ class PCAConfig(Model):
     """The embeddings of `bbgm.methods.pca.network`."""
 
     width: Positive = Field(2048, description="D, of the embeddings")
-    neighbours: Literal["mean", "sum"] = Field(
-        "mean", description="what a layer within a graph takes of them; sum: as CIE"
+    neighbours: Literal["mean", "sum", "relu_of_sum"] = Field(
+        "mean", description="what a layer within a graph takes of them; relu_of_sum: ReLU after the sum, as CIE"
     )
     cross: Literal["none", "once", "repeated"] = Field(
         "once",

@@ -22,6 +22,9 @@ def reference(matcher, pair):
     def layer(name, h, adjacency):
         weight, bias = p[f"{name}.linear.weight"], p[f"{name}.linear.bias"]
         neighbours = relu(h @ weight[:width].T + bias[:width])
+        if options.neighbours == "relu_of_sum":
+            arrived = adjacency @ (h @ weight[:width].T + bias[:width])
+            return relu(arrived) + relu(h @ weight[width:].T + bias[width:])
         shares = row_mean(adjacency) if options.neighbours == "mean" else adjacency
         return shares @ neighbours + relu(h @ weight[width:].T + bias[width:])
 
@@ -54,10 +57,11 @@ def reference(matcher, pair):
         {"cross": "none"},
         {"cross": "once"},
         {"cross": "once", "neighbours": "sum"},
+        {"cross": "once", "neighbours": "relu_of_sum"},
         {"cross": "repeated"},
         {"cross": "repeated", "repetitions": 1},
     ],
-    ids=["PIA-GM", "PCA-GM", "sum", "IPCA-GM", "one repetition"],
+    ids=["PIA-GM", "PCA-GM", "sum", "ReLU of the sum", "IPCA-GM", "one repetition"],
 )
 def test_scores_are_the_equations_for_every_pair_of_a_mixed_batch(pairs, settings):
     matcher = make_embedding("pca", **settings)
