@@ -19,7 +19,7 @@ smaller side are matched, so without a filter every keypoint that lacks a partne
 Differs from the paper, and from its authors' code where that is known:
 
 1. Neighbours count by the mean at the receiver, as in the text; the code divides by the sender's degree.
-   ``pca.neighbours`` can also add them up, and apply the ReLU before or after (CIE: after; measured/willow/cie-parts.csv).
+   ``pca.neighbours`` can also add them up, with the ReLU before or after (CIE: after; measured/willow/cie-parts.csv).
 2. The graph of degenerate keypoint sets is that of `bbgm.graphs.delaunay`.
 3. Sinkhorn's normalisation works with logarithms; graphs of different sizes as in `bbgm.methods.soft.sinkhorn`.
 4. tau is 0.005 in the text, later 0.05 in the code: ``soft.temperature``.
