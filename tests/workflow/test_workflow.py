@@ -16,6 +16,7 @@ from bbgm.tables import SPECS as TABLES
 
 BUDGETS = ["smoke", "demo", "willow", "paper"]
 NEEDED = ["Snakefile", "environment.yml", "config", "workflow", "profiles", "notebooks", "bbgm/published", "figures"]
+NEEDED_WHOLE = "measured"  # its folders are named after budgets
 SMOKE = ["--cores", "2", "--config", "budget=smoke"]
 
 
@@ -29,6 +30,7 @@ def checkout(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns(".*", "__pycache__", *BUDGETS))
         else:
             shutil.copy(source, folder / name)
+    shutil.copytree(project / NEEDED_WHOLE, folder / NEEDED_WHOLE)
     for budget in BUDGETS:
         assert (folder / f"config/budgets/{budget}.yaml").exists()
     return folder
