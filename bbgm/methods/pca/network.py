@@ -27,7 +27,6 @@ Differs from the paper, and from its authors' code where that is known:
 """
 
 from collections.abc import Sequence
-from typing import Literal
 
 import torch
 import torch.nn.functional as F
@@ -35,7 +34,7 @@ from torch import Tensor, nn
 
 from bbgm.graphs.delaunay import Graph
 from bbgm.methods.base import seeded
-from bbgm.methods.pca.settings import PCAConfig, PCARun
+from bbgm.methods.pca.settings import Neighbours, PCAConfig, PCARun
 from bbgm.methods.soft.batch import PairBatch
 from bbgm.methods.soft.embedding import Bilinear, CrossGraph, EmbeddingMatcher, neighbour_mean, neighbour_sum
 
@@ -48,7 +47,7 @@ class GraphConv(nn.Module):
         neighbours: see `PCAConfig`.
     """
 
-    def __init__(self, channels: int, width: int, neighbours: Literal["mean", "sum", "relu_of_sum"]) -> None:
+    def __init__(self, channels: int, width: int, neighbours: Neighbours) -> None:
         super().__init__()
         self.linear = nn.Linear(channels, 2 * width)  # W_a above W_u
         self.neighbours = neighbours

@@ -8,12 +8,14 @@ from bbgm.config import Model
 from bbgm.config.models import Positive
 from bbgm.methods.soft.settings import EmbeddingRun
 
+Neighbours = Literal["mean", "sum", "relu_of_sum"]
+
 
 class PCAConfig(Model):
     """The embeddings of `bbgm.methods.pca.network`."""
 
     width: Positive = Field(2048, description="D, of the embeddings")
-    neighbours: Literal["mean", "sum", "relu_of_sum"] = Field(
+    neighbours: Neighbours = Field(
         "mean", description="what a layer within a graph takes of them; relu_of_sum: ReLU after the sum, as CIE"
     )
     cross: Literal["none", "once", "repeated"] = Field(
