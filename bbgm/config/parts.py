@@ -47,11 +47,42 @@ LAYERS: Registry[Any] = Registry(
     "solver.layer",
     None,
     {
-        "blackbox": "bbgm.methods.bbgm.layers:blackbox_loss",
+        "blackbox": "bbgm.methods.bbgm.layers:solver_loss",
+        "hinge": "bbgm.methods.bbgm.layers:hinge_loss",
+        "fenchel_young": "bbgm.methods.bbgm.layers:fenchel_young_loss",
         "sinkhorn": "bbgm.methods.bbgm.layers:sinkhorn_loss",
     },
 )
 """What training differentiates, which defines the gradient: functions as described in `bbgm.methods.bbgm.layers`."""
+
+GRADIENTS: Registry[Any] = Registry(
+    "gradient",
+    "solver.gradient",
+    None,
+    {
+        "blackbox": "bbgm.matching.gradients.interpolation:blackbox",
+        "lpgd_right": "bbgm.matching.gradients.interpolation:lpgd_right",
+        "lpgd_left": "bbgm.matching.gradients.interpolation:lpgd_left",
+        "lpgd_average": "bbgm.matching.gradients.interpolation:lpgd_average",
+        "identity": "bbgm.matching.gradients.interpolation:identity",
+        "imle": "bbgm.matching.gradients.perturbation:imle",
+        "aimle": "bbgm.matching.gradients.perturbation:AdaptiveIMLE",
+        "perturbed": "bbgm.matching.gradients.perturbation:perturbed",
+    },
+)
+"""Estimators of the solver's gradient: functions as described in `bbgm.matching.gradients`."""
+
+MARGINS: Registry[Any] = Registry(
+    "margin",
+    "solver.margin_kind",
+    None,
+    {
+        "truth": "bbgm.methods.losses:add_margin",
+        "informed": "bbgm.methods.bbgm.margins:informed_margin",
+        "noise": "bbgm.methods.bbgm.margins:noise_margin",
+    },
+)
+"""What training adds to vertex costs: functions as described in `bbgm.methods.bbgm.margins`."""
 
 SOFT_LOSSES: Registry[Any] = Registry(
     "loss of soft assignments",

@@ -9,118 +9,103 @@ runs once more on w_lambda = w + lambda dL/dy, and the gradient that w gets is (
 2. The vertex costs and the edge costs both get a gradient, also where the loss depends on v alone.
 3. An instance whose gradient is zero is not solved again: w_lambda = w, so its gradient is exactly zero.
 4. All instances of a batch go to the CPU together, and to the solver together. Costs are float64 there.
+
+`bbgm.matching.gradients` has other estimators of the gradient; `match_graphs(..., gradient=...)` names one.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from bbgm.config import GRADIENTS
+from bbgm.matching.gradients.batch import GradientOptions, ProblemBatch, as_array, joined
+from bbgm.matching.gradients.interpolation import Result
 from bbgm.matching.instance import Instance, Solution
 from bbgm.matching.solvers import Solver, make_solver
 
 
 class _Layer(torch.autograd.Function):
-    """Alg. 1 on the costs of a batch, laid out in one vector: all unary costs, then all quadratic costs."""
+    """A gradient estimator on the costs of a batch, which are one vector, see `ProblemBatch`."""
 
     @staticmethod
-    def forward(ctx: Any, costs: Tensor, layout: "_Layout", lambda_: float, solver: Solver) -> Tensor:
-        instances = layout.instances(costs)
-        solutions = [x.solution(a) for x, a in zip(instances, solver(instances), strict=True)]
-        ctx.instances, ctx.solutions, ctx.layout = instances, solutions, layout
-        ctx.lambda_, ctx.solver = lambda_, solver
-        return layout.join(solutions, costs)
+    def forward(
+        ctx: Any, costs: Tensor, batch: ProblemBatch, gradient: Callable[..., Result], options: GradientOptions
+    ) -> Tensor:
+        y, ctx.gradient = gradient(batch, as_array(costs), options)
+        return torch.from_numpy(y).to(costs.device, costs.dtype)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None, None]:
-        gradients = ctx.layout.split(gradient)
-        instances: list[Instance] = ctx.instances
-        changed = [b for b, (dv, de) in enumerate(gradients) if dv.any() or de.any()]
-        if changed and ctx.layout.joint:
-            changed = list(range(len(instances)))
-        perturbed = [instances[b].plus(gradients[b], ctx.lambda_) for b in changed]
-        result = [(np.zeros_like(v), np.zeros_like(e)) for v, e in ctx.solutions]
-        for b, instance, assignment in zip(changed, perturbed, ctx.solver(perturbed), strict=True):
-            (v, e), (v_lambda, e_lambda) = ctx.solutions[b], instance.solution(assignment)
-            result[b] = (v_lambda - v) / ctx.lambda_, (e_lambda - e) / ctx.lambda_
-        return ctx.layout.join(result, gradient), None, None, None
+    def backward(ctx: Any, d: Tensor) -> tuple[Tensor, None, None, None]:
+        return torch.from_numpy(ctx.gradient(as_array(d))).to(d.device, d.dtype), None, None, None
 
 
-@dataclass(frozen=True, eq=False)
-class _Layout:
-    """Where the arrays of a batch lie in one vector; `joint` where its instances are one problem, solved as a whole."""
+class SolverLayer(nn.Module):
+    """The solver as a layer of a network, with an estimator of its gradient that may learn.
 
-    shapes: list[tuple[tuple[int, int], tuple[int, int]]]
-    edges: list[tuple[np.ndarray, np.ndarray]]
-    joint: bool
+    Args:
+        solver: a name in `bbgm.config.SOLVERS`, or a solver.
+        gradient: a name in `bbgm.config.GRADIENTS`, or an estimator (`bbgm.matching.gradients`).
+        options: of the estimator.
+        joint: the instances of a call are one problem: where one of them gets a gradient, all are solved again.
 
-    def split(self, vector: Tensor) -> list[Solution]:
-        """The parts of a vector, as float64 arrays; one transfer."""
-        values = vector.detach().to("cpu", torch.float64).numpy()
-        shapes = [unary for unary, _ in self.shapes] + [quadratic for _, quadratic in self.shapes]
-        parts = np.split(values, np.cumsum([rows * columns for rows, columns in shapes])[:-1])
-        arrays = [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
-        return list(zip(arrays[: len(self.shapes)], arrays[len(self.shapes) :], strict=True))
+    Raises:
+        ValueError: no such solver or gradient; the message lists all.
+    """
 
-    def join(self, solutions: list[Solution], like: Tensor) -> Tensor:
-        """The vector of these parts, with the type and the device of another."""
-        parts = [v.ravel() for v, _ in solutions] + [e.ravel() for _, e in solutions]
-        return torch.from_numpy(np.concatenate(parts)).to(like.device, like.dtype)
+    def __init__(
+        self,
+        solver: str | Solver,
+        gradient: str | Callable[..., Result],
+        options: GradientOptions,
+        *,
+        joint: bool = False,
+    ) -> None:
+        super().__init__()
+        self.solver: Solver = make_solver(solver) if isinstance(solver, str) else solver
+        part: Any = GRADIENTS[gradient] if isinstance(gradient, str) else gradient
+        self.gradient: Callable[..., Result] = part() if isinstance(part, type) else part
+        self.options, self.joint = options, joint
 
-    def instances(self, costs: Tensor) -> list[Instance]:
-        """The problems that a vector of costs makes."""
-        return [
-            Instance(unary=u, edges1=edges1, edges2=edges2, quadratic=q)
-            for (u, q), (edges1, edges2) in zip(self.split(costs), self.edges, strict=True)
-        ]
+    def forward(self, instances: Sequence[Instance[Tensor]]) -> tuple[list[Tensor], list[Tensor]]:
+        """See `match_graphs`."""
+        batch = ProblemBatch.of(instances, self.solver, self.joint)
+        return batch.tensors(_Layer.apply(joined(instances), batch, self.gradient, self.options))
 
 
 def match_graphs(
-    instances: Sequence[Instance[Tensor]], *, lambda_: float, method: str | Solver = "best"
+    instances: Sequence[Instance[Tensor]],
+    *,
+    lambda_: float,
+    method: str | Solver = "best",
+    gradient: str | Callable[..., Result] = "blackbox",
+    options: GradientOptions | None = None,
 ) -> tuple[list[Tensor], list[Tensor]]:
-    """Match a batch of graph pairs; differentiable in the costs (Alg. 1).
+    """Match a batch of graph pairs; differentiable in the costs (Alg. 1, or another estimator of the gradient).
 
     Args:
         instances: of B pairs; negative costs attract.
         lambda_: range of the interpolation, on the scale of costs / gradient.
         method: a name in `bbgm.config.SOLVERS`, or a solver.
+        gradient: a name in `bbgm.config.GRADIENTS`, or an estimator (`bbgm.matching.gradients`).
+        options: of the estimator, besides lambda.
 
     Returns:
-        v (n1, n2) and e (E1, E2) of each pair, 0 or 1, in the type of the costs.
+        v (n1, n2) and e (E1, E2) of each pair, in the type of the costs: 0 or 1, or means over noisy copies.
 
     Raises:
-        ValueError: no pair, no such method, lambda not positive, or costs that the solver refuses.
+        ValueError: no pair, no such method or gradient, an option out of range, or costs that the solver refuses.
     """
     if not instances:
         raise ValueError("there is no instance to match: give one at least")
-    return apply_layer(instances, lambda_, make_solver(method) if isinstance(method, str) else method)
-
-
-def apply_layer(
-    instances: Sequence[Instance[Tensor]], lambda_: float, solver: Solver, *, joint: bool = False
-) -> tuple[list[Tensor], list[Tensor]]:
-    """Alg. 1 with any solver; `match_graphs` and `bbgm.matching.blackbox_multi.match_multi` check and call it.
-
-    Args:
-        joint: the instances are one problem: where one of them gets a gradient, all are solved again.
-
-    Raises:
-        ValueError: lambda is not positive, or the solver refuses the costs.
-    """
-    if not lambda_ > 0:
-        raise ValueError(f"lambda must be positive, not {lambda_}")
-    shapes = [((x.unary.shape[0], x.unary.shape[1]), (len(x.edges1), len(x.edges2))) for x in instances]
-    layout = _Layout(shapes, [(x.edges1, x.edges2) for x in instances], joint)
-    costs = [x.unary for x in instances] + [x.quadratic for x in instances]
-    result: Tensor = _Layer.apply(torch.cat([part.reshape(-1) for part in costs]), layout, lambda_, solver)
-    pieces = torch.split(result, [part.numel() for part in costs])
-    indicators = [piece.view_as(part) for piece, part in zip(pieces, costs, strict=True)]
-    return indicators[: len(instances)], indicators[len(instances) :]
+    chosen = replace(options or GradientOptions(), lambda_=lambda_)
+    matched: tuple[list[Tensor], list[Tensor]] = SolverLayer(method, gradient, chosen)(instances)
+    return matched
 
 
 def interpolated_loss(

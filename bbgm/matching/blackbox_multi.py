@@ -6,19 +6,27 @@ consistent. Backward, the costs of all pairs are moved by lambda dL/dy and solve
 pair also gives gradients to the costs of others. With two graphs this is the layer for single pairs.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from torch import Tensor
 
-from bbgm.matching.blackbox import apply_layer
+from bbgm.matching.blackbox import SolverLayer
+from bbgm.matching.gradients.batch import GradientOptions
+from bbgm.matching.gradients.interpolation import Result
 from bbgm.matching.instance import Instance, Solution
 from bbgm.matching.joint_solvers import JointSolver, Pair, make_joint_solver
 from bbgm.matching.solvers import Solver
 
 
 def match_multi(
-    instances: Mapping[Pair, Instance[Tensor]], *, lambda_: float, method: str | JointSolver = "best"
+    instances: Mapping[Pair, Instance[Tensor]],
+    *,
+    lambda_: float,
+    method: str | JointSolver = "best",
+    gradient: str | Callable[..., Result] = "blackbox",
+    options: GradientOptions | None = None,
 ) -> tuple[dict[Pair, Tensor], dict[Pair, Tensor]]:
     """Match several graphs with cycle consistency; differentiable in the costs (Alg. 1 on the joint problem).
 
@@ -26,17 +34,19 @@ def match_multi(
         instances: of pairs (p, q), p < q; negative costs attract.
         lambda_: range of the interpolation, on the scale of costs / gradient.
         method: a name in `bbgm.config.JOINT_SOLVERS`, or a solver of all pairs together.
+        gradient, options: as for `bbgm.matching.blackbox.match_graphs`.
 
     Returns:
-        v (n_p, n_q) and e (E_p, E_q) of each pair, 0 or 1, in the type of the costs.
+        v (n_p, n_q) and e (E_p, E_q) of each pair, in the type of the costs: 0 or 1, or means over noisy copies.
 
     Raises:
-        ValueError: no pair, lambda not positive, or what the solver refuses.
+        ValueError: no pair, no such gradient, an option out of range, or what the solver refuses.
     """
     if not instances:
         raise ValueError("there is no pair of graphs to match: give one at least")
     pairs = list(instances)
-    v, e = apply_layer(list(instances.values()), lambda_, _as_solver(pairs, method), joint=True)
+    chosen = replace(options or GradientOptions(), lambda_=lambda_)
+    v, e = SolverLayer(_as_solver(pairs, method), gradient, chosen, joint=True)(list(instances.values()))
     return dict(zip(pairs, v, strict=True)), dict(zip(pairs, e, strict=True))
 
 

@@ -82,6 +82,11 @@ class Matcher(nn.Module):
         raise NotImplementedError
 
     @property
+    def batch_numbers(self) -> dict[str, float]:
+        """What else the last training step shows, for ``history.csv``: a column each; after the backward pass."""
+        return {}
+
+    @property
     def solver_seconds(self) -> float:
         """Time spent in a combinatorial solver so far, s."""
         return 0.0

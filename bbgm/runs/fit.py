@@ -91,6 +91,7 @@ def fit(
                     "iteration": epoch * settings.iterations_per_epoch + iteration + 1,
                     "loss": loss.item(),
                     "accuracy": matcher.batch_accuracy,
+                    **matcher.batch_numbers,
                     **{f"lr_{group['name']}": group["lr"] for group in optimiser.param_groups},
                     "seconds": time.perf_counter() - began,
                     "solver_seconds": matcher.solver_seconds - solver_began,

@@ -98,7 +98,11 @@ def _make(
     optimiser = make_optimiser(matcher, config, parent)
     history = fit(matcher, optimiser, dataset, config, checkpoints, show_progress)
     rates = (f"lr_{group['name']}" for group in optimiser.param_groups)
-    write_history(folder / "history.csv", ["epoch", "iteration", "loss", "accuracy", *rates, *TIMING], history)
+    write_history(
+        folder / "history.csv",
+        ["epoch", "iteration", "loss", "accuracy", *matcher.batch_numbers, *rates, *TIMING],
+        history,
+    )
     write_model(folder / "model.safetensors", matcher)
     if config.keep_optimiser:
         write_optimiser(folder / OPTIMISER, optimiser)

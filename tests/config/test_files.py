@@ -203,7 +203,7 @@ def test_a_file_must_not_set_what_its_name_or_the_command_line_says(project: Pat
 def test_unknown_files_list_the_known_ones() -> None:
     with pytest.raises(ValueError, match=r"'huge' is not one of .*'demo', .*'smoke', 'willow'"):
         load_run("bbgm", "huge", 0)
-    with pytest.raises(ValueError, match=r"'sgd' is not one of \['bbgm', .*'bbgm_untrained', "):
+    with pytest.raises(ValueError, match=r"'sgd' is not one of \['aimle', 'bbgm', .*'bbgm_untrained', "):
         load_run("sgd", "demo", 0)
 
 

@@ -45,7 +45,7 @@ def test_seeds_may_be_a_number_or_given_by_experiment(seeds: Any, expected: list
     [
         *((of_smoke(value), f"seeds.willow.intersection.smoke has {value!r}") for value in (-1, 1.5, True, "many")),
         *((of_smoke(value), f"seeds.willow.intersection.smoke has {value!r}") for value in ([0, 1], None, "-1")),
-        (of_smoke({"bbgn": 1}), "experiment 'bbgn' is not one of ['bbgm'"),
+        (of_smoke({"bbgn": 1}), "experiment 'bbgn' is not one of ['aimle'"),
         ({"willow": {"intersection": 3}}, "seeds.willow.intersection is 3, expected a mapping"),
         (
             {"willow": {"intersection": {"tiny": 1}}},

@@ -15,19 +15,23 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from bbgm.config import AFFINITIES, LAYERS, SPLINES
+from bbgm.config import AFFINITIES, LAYERS, MARGINS, SPLINES
 from bbgm.data.images.keypoints import FRAME
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.features.cache import Features
 from bbgm.graphs.delaunay import Graph, joint_edges, pseudo_coordinates
+from bbgm.matching.blackbox import SolverLayer
+from bbgm.matching.gradients.batch import GradientOptions
 from bbgm.matching.instance import Instance
 from bbgm.matching.joint_solvers import TimedJointSolver, make_joint_solver
 from bbgm.matching.solvers import TimedSolver, make_solver
 from bbgm.methods.base import PAIRS, Evidence, VisualMatcher, seeded
 from bbgm.methods.batching import Side, incidence_matrices
 from bbgm.methods.bbgm.affinity import Affinity, global_features
-from bbgm.methods.bbgm.settings import BBGMRun
-from bbgm.methods.losses import add_margin, true_matches
+from bbgm.methods.bbgm.margins import normalised
+from bbgm.methods.bbgm.nonzero import NonzeroGradients
+from bbgm.methods.bbgm.settings import BBGMRun, SolverConfig
+from bbgm.methods.losses import true_matches
 from bbgm.methods.spline import RootInit, SplineConv, SplinePlan
 
 
@@ -109,6 +113,8 @@ class BBGM(VisualMatcher):
             self.vertex_affinity = affinity(channels, global_channels)
             self.edge_affinity = affinity(channels, global_channels) if network.quadratic else None
         self.solver = make_solver(config.solver.method, full=config.solver.full)
+        self.layer = SolverLayer(self.solver, config.solver.gradient, _gradient_options(config.solver))
+        self._moved = NonzeroGradients([])
 
     @property
     def solver_seconds(self) -> float:
@@ -121,14 +127,24 @@ class BBGM(VisualMatcher):
 
     def loss(self, pairs: Sequence[KeypointPair]) -> Tensor:
         """Distance of the matchings, with the cost margin, to the true ones, averaged over the batch."""
+        settings = self._settings
         costs = self.costs(pairs)
         truth = true_matches(pairs, costs[0].unary)
+        if settings.normalise:
+            costs = [normalised(cost) for cost in costs]
+        margin = MARGINS[settings.margin_kind]
         raised = [
-            replace(cost, unary=add_margin(cost.unary, true, self._settings.margin))
+            replace(cost, unary=margin(cost.unary, true, settings.margin))
             for cost, true in zip(costs, truth, strict=True)
         ]
-        loss, self.batch_accuracy = LAYERS[self._settings.layer](raised, truth, self._settings, self.solver)
+        self._moved = NonzeroGradients(raised)
+        loss, self.batch_accuracy = LAYERS[settings.layer](raised, truth, settings, self.layer)
         return cast(Tensor, loss)
+
+    @property
+    def batch_numbers(self) -> dict[str, float]:
+        """See `Matcher.batch_numbers`: ``nonzero``, the share of pairs whose costs got a gradient other than zero."""
+        return {"nonzero": self._moved.share}
 
     def predict(self, pairs: Sequence[KeypointPair]) -> list[np.ndarray]:
         """See `Matcher.predict`. Put the network into evaluation mode before."""
@@ -191,3 +207,9 @@ class BBGM(VisualMatcher):
 
     def _refine(self, x: Tensor, graphs: Sequence[Graph]) -> Tensor:
         return x if self.refinement is None else self.refinement(x, graphs)
+
+
+def _gradient_options(settings: SolverConfig) -> GradientOptions:
+    """What the settings tell the estimator of the gradient."""
+    noise = settings.noise
+    return GradientOptions(settings.lambda_, settings.rho, noise.samples, noise.sigma, noise.sigma_edges)

@@ -5,7 +5,18 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from bbgm.base.registry import name_in
-from bbgm.config import AFFINITIES, JOINT_SOLVERS, LAYERS, SOLVERS, SPLINES, BackboneConfig, Model, RunConfig
+from bbgm.config import (
+    AFFINITIES,
+    GRADIENTS,
+    JOINT_SOLVERS,
+    LAYERS,
+    MARGINS,
+    SOLVERS,
+    SPLINES,
+    BackboneConfig,
+    Model,
+    RunConfig,
+)
 from bbgm.config.models import Positive
 
 
@@ -40,13 +51,28 @@ class SinkhornConfig(Model):
     )
 
 
+class NoiseConfig(Model):
+    """Noisy copies of the costs (`bbgm.matching.gradients.perturbation`)."""
+
+    samples: Positive = Field(10, description="copies of each pair")
+    sigma: float = Field(0.2, ge=0, description="scale of the noise on vertex costs, in their units")
+    sigma_edges: float = Field(0.05, ge=0, description="on edge costs")
+
+
 class SolverConfig(Model):
     """The solver as a layer (paper Alg. 1 and Sec. 3.3)."""
 
     method: Annotated[str, name_in(SOLVERS)] = "best"
     layer: Annotated[str, name_in(LAYERS)] = Field(
-        "blackbox", description="what training differentiates: the solver, or a relaxation that rounds by it at test"
+        "blackbox",
+        description="what training differentiates: the solver, a loss of its own, or a relaxation that rounds by it at "
+        "test",
     )
+    gradient: Annotated[str, name_in(GRADIENTS)] = Field(
+        "blackbox", description="estimator of the solver's gradient, for layer: blackbox"
+    )
+    rho: float = Field(0.1, ge=0, description="of LPGD: weight of its proximal term")
+    noise: NoiseConfig = NoiseConfig()
     sinkhorn: SinkhornConfig = SinkhornConfig()
     full: bool = Field(
         False,
@@ -54,6 +80,11 @@ class SolverConfig(Model):
     )
     lambda_: float = Field(80.0, alias="lambda", gt=0, description="acts on the gradient of the batch-mean loss")
     margin: float = Field(1.0, ge=0, description="alpha, added to the true unary costs in training")
+    margin_kind: Annotated[str, name_in(MARGINS)] = Field(
+        "truth", description="where: truth, the paper's; informed: half of it up or down; noise: up or down at random"
+    )
+    normalise: bool = Field(False, description="costs of length 1 in training, vertex and edge costs together")
+    hamming_edges: float = Field(0.0, ge=0, description="weight of the edges' Hamming distance in the loss")
     multi: Annotated[str, name_in(JOINT_SOLVERS)] = Field(
         "best", description="solver of sets; dual: the paper's; sync: synchronises the pairs' matchings only"
     )
