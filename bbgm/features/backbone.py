@@ -7,14 +7,16 @@ all distinct images of a batch go through batch norm together (the authors: the 
 A further backbone is a module with a subclass of `Backbone` and one line in `bbgm.config.parts.BACKBONES`.
 """
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor, nn
-from torchvision.models import WeightsEnum
 
 from bbgm.config import BACKBONES, BackboneConfig
 from bbgm.features.weights import load_weights
+
+if TYPE_CHECKING:  # a second of import, which a run with a small backbone does without
+    from torchvision.models import WeightsEnum
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 """Mean and deviation of ImageNet's red, green and blue in [0, 1]; the pretrained networks expect normalised images."""
@@ -32,7 +34,7 @@ class Backbone(nn.Module):
 
     node_channels: int
     global_channels: int
-    imagenet: ClassVar[WeightsEnum | None] = None
+    imagenet: ClassVar["WeightsEnum | None"] = None
     frozen = False
 
     def forward(self, images: Tensor) -> tuple[list[Tensor], Tensor]:

@@ -2,13 +2,16 @@
 
 import hashlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
-from torchvision.models import WeightsEnum
 
 from bbgm.base.paths import weights_root
+
+if TYPE_CHECKING:
+    from torchvision.models import WeightsEnum
 
 PACKAGED = Path(__file__).parent / "pretrained"
 """The folder of the weights "demo"."""
@@ -52,7 +55,7 @@ def load_weights(backbone: nn.Module, name: str, weights: str) -> None:
     backbone.load_state_dict(found, strict=False)
 
 
-def imagenet_file(name: str, known: WeightsEnum | None) -> Path:
+def imagenet_file(name: str, known: "WeightsEnum | None") -> Path:
     """Path of torchvision's ImageNet weights: below ``BBGM_WEIGHTS``, in torch's cache, or downloaded into that cache.
 
     Raises:

@@ -22,7 +22,7 @@ for name in sys.argv[1:]:
     print(name, record.config.network.backbone if hasattr(record.config, "network") else record.config.model)
 """
 
-PARTS = {"two_convolutions", "one_scale", "assignment", "softmax", "nearest"}
+PARTS = {"two_convolutions", "one_scale", "assignment", "my_hinge", "fixed_length", "nearest"}
 
 
 def examples(project: Path, language: str) -> dict[str, str]:
