@@ -108,6 +108,9 @@ class ProtocolConfig(Model):
         0, description="sets of images that are also matched jointly (BB-GM-Multi), for the filter 'unfiltered' only"
     )
     set_size: int = Field(5, ge=2, lt=2**31, description="images of a set")
+    wrong_labels: float = Field(
+        0.0, ge=0, le=1, description="share of the true matches of training pairs that are wrong; test pairs are right"
+    )
     test_seed: Seed = Field(123, description="draws the same test pairs and sets in every run")
 
     @model_validator(mode="after")

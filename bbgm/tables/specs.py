@@ -1,6 +1,6 @@
 """What each of the paper's tables holds: one entry per table, under the paper's own label."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -47,6 +47,7 @@ class TableSpec:
         title: what the numbers are.
         dataset, filters, methods: the runs that it shows, see `shows`.
         extras: also shows runs of the user's own methods.
+        references: those of ``methods`` that are shown for comparison; there is no table with these alone.
         by: what the columns are.
         columns: class, or number of the viewpoint difficulty -> the paper's column, in the paper's order.
         titles: title of a method -> its name in this table.
@@ -64,6 +65,7 @@ class TableSpec:
     methods: tuple[str, ...]
     elsewhere: str = ""
     extras: bool = True
+    references: tuple[str, ...] = ()
     by: Literal["class", "viewpoint"] = "class"
     columns: Mapping[str, str] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)
@@ -80,6 +82,10 @@ class TableSpec:
         """Whether a run belongs to the table: it depends on these runs and no others."""
         right_place = config.data.dataset == self.dataset and config.protocol.filter in self.filters
         return right_place and self.shows_method(config.method)
+
+    def made_of(self, configs: Iterable[RunConfig]) -> bool:
+        """Whether these runs are enough for the table: one of them belongs to it that is not a reference."""
+        return any(self.shows(config) and config.method not in self.references for config in configs)
 
     def shows_method(self, method: str) -> bool:
         """Whether it shows the runs of a method on its data set and filters.
@@ -99,6 +105,12 @@ def _columns(dataset: str) -> dict[str, str]:
 
 PEERS = ("gmn", "gmn_pl", "pca_gm", "ipca_gm", "ngm", "ngm_edges", "glmnet", "cie", "harg_ssvm")
 """The methods that the paper compares with, but for DGMC*; and close relatives of them."""
+
+GRADIENTS = (
+    *("bbgm", "bbgm_normalised", "lpgd_right", "lpgd_left", "lpgd_average", "identity", "imle", "aimle", "perturbed"),
+    *("fenchel_young", "hinge", "perceptron"),
+)
+"""Ways to train the same network through the solver."""
 
 VOC, WILLOW, SPAIR = map(_columns, ("voc", "willow", "spair"))
 
@@ -231,6 +243,25 @@ SPECS: dict[str, TableSpec] = {
             methods=("bbgm", "fixed_affinity", "frozen_vgg", "unary_costs", "sinkhorn"),
             columns=VOC,
             titles={"BB-GM": "Unmodified"},
+        ),
+        *(
+            TableSpec(
+                label=f"{name}-gradients",
+                published=published,
+                title=f"Accuracy (%) on {title}, the same network trained with different gradients",
+                dataset=dataset,
+                filters=("intersection",),
+                methods=GRADIENTS,
+                extras=False,
+                references=("bbgm",),
+                columns=columns,
+                rows=(Row(setting="{setting}" if dataset == "willow" else "filter={protocol.filter}"),),
+                notes=("Not a table of the paper, whose method is BB-GM.",),
+            )
+            for name, published, title, dataset, columns in (
+                ("PascalVOC", "PascalVOCBig", "Pascal VOC", "voc", VOC),
+                ("Willow", "Willow", "Willow ObjectClass", "willow", WILLOW),
+            )
         ),
     )
 }

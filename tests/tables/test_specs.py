@@ -140,7 +140,9 @@ def config(method: str, dataset: str = "voc", keypoint_filter: str = "intersecti
 @pytest.mark.parametrize(
     ("method", "dataset", "keypoint_filter", "shown"),
     [
-        ("bbgm", "voc", "intersection", {"PascalVOCBig", "PascalVOCAblation"}),
+        ("bbgm", "voc", "intersection", {"PascalVOCBig", "PascalVOCAblation", "PascalVOC-gradients"}),
+        ("imle", "voc", "intersection", {"PascalVOC-gradients"}),
+        ("hinge", "willow", "intersection", {"Willow-gradients"}),
         ("dgmc", "voc", "intersection", {"PascalVOCSampling", "PascalVOCBig"}),
         ("dgmc", "voc", "inclusion", {"PascalVOCSampling"}),
         ("sinkhorn", "voc", "intersection", {"PascalVOCAblation"}),
@@ -160,6 +162,13 @@ def config(method: str, dataset: str = "voc", keypoint_filter: str = "intersecti
 def test_each_run_is_shown_by_its_tables_only(method: str, dataset: str, keypoint_filter: str, shown: set[str]) -> None:
     run = config(method, dataset, keypoint_filter)
     assert {label for label, spec in SPECS.items() if spec.shows(run)} == shown
+
+
+def test_a_table_of_gradients_needs_another_one_than_the_papers() -> None:
+    spec = SPECS["PascalVOC-gradients"]
+    assert not spec.made_of([config("bbgm", "voc", "intersection"), config("imle", "voc", "unfiltered")])
+    assert spec.made_of([config("bbgm", "voc", "intersection"), config("imle", "voc", "intersection")])
+    assert SPECS["PascalVOCBig"].made_of([config("bbgm", "voc", "intersection")])
 
 
 def test_a_table_ignores_the_runs_of_others(tmp_path: Path, add_run: AddRun) -> None:

@@ -38,7 +38,7 @@ FIGURES = "figures/{budget}"
 GPUS_OF_A_RUN = 1 if shutil.which("nvidia-smi") else 0
 
 BY_FOLDER = {run.folder.as_posix(): run for run in RUNS}
-TABLES = [name for name, spec in SPECS.items() if any(spec.shows(run) for run in RUNS)]
+TABLES = [name for name, spec in SPECS.items() if spec.made_of(RUNS)]
 
 
 def notebook_of(run):

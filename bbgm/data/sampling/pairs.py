@@ -11,7 +11,7 @@ from bbgm.data.images.split import class_key
 from bbgm.data.sampling.filters import find_filter
 
 MAX_DRAWS = 1000
-_TRAIN, _TEST = 1, 2  # keep the random streams of the two samplers apart
+_TRAIN, _TEST, _LABELS = 1, 2, 3  # keep the random streams of the samplers apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +23,8 @@ class KeypointPair:
         kept1: (n1,) int64, indices into ``source.names``, in a random order of their own.
         kept2: (n2,) int64, indices into ``target.names``, likewise.
         difficulty: label of the pair, empty where the data set has none.
+        labels2: names given to the keypoints of ``kept2`` where some are wrong (`protocol.wrong_labels`); empty: those
+            of the image.
     """
 
     source: KeypointImage
@@ -30,11 +32,13 @@ class KeypointPair:
     kept1: np.ndarray
     kept2: np.ndarray
     difficulty: str = ""
+    labels2: tuple[str, ...] = ()
 
     @property
     def truth(self) -> np.ndarray:
         """(n1,) int64: for each source keypoint the index in ``kept2`` of the same keypoint, or -1."""
-        place = {self.target.names[k]: j for j, k in enumerate(self.kept2)}
+        names2 = self.labels2 or [self.target.names[k] for k in self.kept2]
+        place = {name: j for j, name in enumerate(names2)}
         return np.array([place.get(self.source.names[k], -1) for k in self.kept1], dtype=np.int64)
 
     @property
@@ -92,7 +96,24 @@ def sample_training_batch(
     for _ in range(batch_size):
         cls = classes[generator.integers(len(classes))]
         batch.append(_draw_pair(dataset, cls, "train", protocol, generator))
-    return batch
+    if not protocol.wrong_labels:
+        return batch
+    generator = stream(_LABELS, seed, epoch, iteration)
+    return [mislabel(pair, protocol.wrong_labels, generator) for pair in batch]
+
+
+def mislabel(pair: KeypointPair, share: float, generator: np.random.Generator) -> KeypointPair:
+    """A pair some of whose true matches are wrong: its common keypoints are paired at random, and each two of them
+    swap their names in the target with probability ``share``.
+
+    With an odd number of common keypoints one stays as it is, so a little less than that share is wrong.
+    """
+    names = [pair.target.names[k] for k in pair.kept2]
+    common = generator.permutation(np.flatnonzero(pair.truth_matrix.any(axis=0)))
+    for one, other in zip(common[::2], common[1::2], strict=False):
+        if generator.integers(1_000_000) < 1_000_000 * share:
+            names[one], names[other] = names[other], names[one]
+    return replace(pair, labels2=tuple(names))
 
 
 def test_pairs(dataset: Dataset, protocol: ProtocolConfig, cls: str) -> list[KeypointPair]:

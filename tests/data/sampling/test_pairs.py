@@ -185,3 +185,23 @@ def test_images_without_a_keypoint_give_no_pair(name: FilterName) -> None:
         fixed_pairs(data, protocol, "X")
     with pytest.raises(ValueError, match=expected + r"lower data\.hidden_keypoints, or leave the class out"):
         fixed_pairs(replace(data, hidden=0.2), protocol, "X")
+
+
+@pytest.mark.parametrize("share", [0.05, 0.2])
+def test_wrong_labels_are_a_share_of_the_true_matches_and_nothing_else(share: float) -> None:
+    dataset = bare_dataset()
+    clean, wrong, total = ProtocolConfig(), 0, 0
+    noisy = clean.model_copy(update={"wrong_labels": share})
+    for iteration in range(60):
+        before = sample_training_batch(dataset, clean, 0, 0, iteration, 8)
+        after = sample_training_batch(dataset, noisy, 0, 0, iteration, 8)
+        again = sample_training_batch(dataset, noisy, 0, 0, iteration, 8)
+        for one, other, same in zip(before, after, again, strict=True):
+            assert key(one) == key(other)
+            assert sorted(other.truth) == sorted(one.truth)  # still a matching of the same keypoints
+            np.testing.assert_array_equal(other.truth, same.truth)
+            wrong += (one.truth != other.truth).sum()
+            total += len(one.truth)
+    assert wrong / total == pytest.approx(share, abs=0.02)
+    test = fixed_pairs(dataset, noisy, dataset.classes[0])[0]
+    assert test.labels2 == ()
