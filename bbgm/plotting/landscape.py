@@ -1,17 +1,17 @@
-"""The loss landscape (paper Fig. 2): a two-dimensional section, as surfaces above contours."""
+"""The loss landscape (paper Fig. 2) as surfaces above contours, and the gradients that estimators see in it."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bbgm.plotting.style import WIDTH, new_figure, styled
+from bbgm.plotting.style import WIDTH, literal, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-LEVELS = 12
+LEVELS, COLUMNS = 12, 4
 
 
 @styled
@@ -94,3 +94,66 @@ def _draw_surface(ax: Any, x: np.ndarray, y: np.ndarray, values: np.ndarray, low
         axis.set_pane_color((1, 1, 1, 0))
         axis.set_tick_params(length=0)
     ax.grid(False)
+
+
+@styled
+def plot_gradients(
+    truth: np.ndarray, gradients: Mapping[str, np.ndarray], assignment: np.ndarray, *, width: float = WIDTH
+) -> "Figure":
+    """The gradient of the vertex costs by each estimator, with the true matches on the diagonal.
+
+    Red raises a cost, blue lowers it (a step goes against the gradient); each picture has its own scale, as estimators
+    measure in different units. Squares: the matches that the solver makes.
+
+    Args:
+        truth: (n1,), index of the partner, -1 = none.
+        gradients: by title, (n1, n2).
+        assignment: (n1,), the solver's matching.
+
+    Raises:
+        ValueError: no gradient.
+    """
+    from matplotlib.patches import Rectangle
+
+    if not gradients:
+        raise ValueError("there is no gradient to draw: give one at least")
+    lines = -(-len(gradients) // COLUMNS)
+    figure = new_figure((width / COLUMNS + 0.08) * lines, width)
+    axes = figure.subplots(lines, COLUMNS, squeeze=False)
+    n2 = next(iter(gradients.values())).shape[1]
+    rows = np.argsort(truth < 0, kind="stable")
+    partners = truth[rows][truth[rows] >= 0]
+    columns = np.concatenate([partners, np.setdiff1d(np.arange(n2), partners)])
+    place = np.argsort(columns)
+    for ax in axes.flat[len(gradients) :]:
+        ax.set_axis_off()
+    for ax, (title, values) in zip(axes.flat, gradients.items(), strict=False):
+        limit = float(np.abs(values).max()) or 1.0
+        ax.imshow(-values[np.ix_(rows, columns)], cmap="RdBu_r", vmin=-limit, vmax=limit, interpolation="nearest")
+        for i, row in enumerate(rows):
+            if assignment[row] >= 0:
+                j = place[assignment[row]]
+                ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, fill=False, edgecolor="0.3", linewidth=0.7))
+        ax.set(xticks=[], yticks=[], aspect="equal")
+        ax.set_title(literal(title), pad=3)
+    return figure
+
+
+@styled
+def plot_slopes(t: np.ndarray, loss: np.ndarray, slopes: Mapping[str, np.ndarray], *, width: float = WIDTH) -> "Figure":
+    """The loss along a line of costs, and the slope that each estimator reports there.
+
+    Args:
+        t: positions (T,). loss: (T,).
+        slopes: by title, (T,).
+    """
+    figure = new_figure(0.62 * width, width)
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=[1, 2])
+    above.step(t, loss, where="mid", color="0.2")
+    above.set(ylabel="Hamming distance", ylim=(0, None))
+    for title, values in slopes.items():
+        below.plot(t, values, label=literal(title), linewidth=1)
+    below.axhline(0, color="0.7", linewidth=0.5, zorder=0)
+    below.set(xlabel="$t$, costs $w + t\\,d$", ylabel="slope along $d$", xlim=(t[0], t[-1]))
+    figure.legend(*below.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    return figure
