@@ -26,7 +26,9 @@ from bbgm.matching.solvers import TimedSolver, make_solver
 from bbgm.methods.base import PAIRS, Evidence, VisualMatcher, seeded
 from bbgm.methods.batching import Side, incidence_matrices
 from bbgm.methods.bbgm.affinity import Affinity, global_features
+from bbgm.methods.bbgm.count import CountHead, shift_to_counts
 from bbgm.methods.bbgm.settings import BBGMRun
+from bbgm.methods.bbgm.unmatched import UnmatchedCosts
 from bbgm.methods.losses import add_margin, true_matches
 from bbgm.methods.spline import RootInit, SplineConv, SplinePlan
 
@@ -108,6 +110,13 @@ class BBGM(VisualMatcher):
             )
             self.vertex_affinity = affinity(channels, global_channels)
             self.edge_affinity = affinity(channels, global_channels) if network.quadratic else None
+            # Made last, so that the parameters above start as without them.
+            self.unmatched_costs = (
+                UnmatchedCosts(channels, global_channels, network.unmatched_gated)
+                if network.unmatched == "learned"
+                else None
+            )
+            self.count_head = CountHead() if network.count == "predicted" else None
         self.solver = make_solver(config.solver.method, full=config.solver.full)
 
     @property
@@ -128,6 +137,8 @@ class BBGM(VisualMatcher):
             for cost, true in zip(costs, truth, strict=True)
         ]
         loss, self.batch_accuracy = LAYERS[self._settings.layer](raised, truth, self._settings, self.solver)
+        if self.count_head is not None:
+            loss = loss + self.count_head.loss([cost.unary for cost in costs], truth)
         return cast(Tensor, loss)
 
     def predict(self, pairs: Sequence[KeypointPair]) -> list[np.ndarray]:
@@ -171,6 +182,8 @@ class BBGM(VisualMatcher):
             )
             g = global_features(g1, g2)
             unary = -self.vertex_affinity(x, y, g)
+            if self.unmatched_costs is not None:
+                unary = self.unmatched_costs.subtract(unary, x, y, g)
             if self.edge_affinity is None:
                 graphs1, graphs2 = (
                     [Graph(one.xy, one.edge_index[:, :0]) for one in part] for part in (graphs1, graphs2)
@@ -187,7 +200,12 @@ class BBGM(VisualMatcher):
         """The instances of some hundred pairs at a time, without gradients; all their costs go to the CPU together."""
         for part in self.forward_passes(*self.sides_of(pairs)):
             on_cpu = replace(part, unary=part.unary.cpu(), quadratic=part.quadratic.cpu())
-            yield [instance.numpy() for instance in on_cpu.instances()]
+            instances = [instance.numpy() for instance in on_cpu.instances()]
+            if self.count_head is not None:
+                # The shifted costs, so that sets of images get them too.
+                counts = self.count_head.counts([instance.unary for instance in part.instances()])
+                instances = shift_to_counts(instances, counts, self.solver).instances
+            yield instances
 
     def _refine(self, x: Tensor, graphs: Sequence[Graph]) -> Tensor:
         return x if self.refinement is None else self.refinement(x, graphs)
