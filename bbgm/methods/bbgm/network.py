@@ -28,9 +28,11 @@ from bbgm.matching.solvers import TimedSolver, make_solver
 from bbgm.methods.base import PAIRS, Evidence, VisualMatcher, seeded
 from bbgm.methods.batching import Side, incidence_matrices
 from bbgm.methods.bbgm.affinity import Affinity, global_features
+from bbgm.methods.bbgm.count import CountHead, shift_to_counts
 from bbgm.methods.bbgm.margins import normalised
 from bbgm.methods.bbgm.nonzero import NonzeroGradients
 from bbgm.methods.bbgm.settings import BBGMRun, SolverConfig
+from bbgm.methods.bbgm.unmatched import UnmatchedCosts
 from bbgm.methods.losses import true_matches
 from bbgm.methods.spline import RootInit, SplineConv, SplinePlan
 
@@ -112,6 +114,13 @@ class BBGM(VisualMatcher):
             )
             self.vertex_affinity = affinity(channels, global_channels)
             self.edge_affinity = affinity(channels, global_channels) if network.quadratic else None
+            # Made last, so that the parameters above start as without them.
+            self.unmatched_costs = (
+                UnmatchedCosts(channels, global_channels, network.unmatched_gated)
+                if network.unmatched == "learned"
+                else None
+            )
+            self.count_head = CountHead() if network.count == "predicted" else None
         self.solver = make_solver(config.solver.method, full=config.solver.full)
         self.layer = SolverLayer(self.solver, config.solver.gradient, _gradient_options(config.solver))
         self._moved = NonzeroGradients([])
@@ -129,7 +138,7 @@ class BBGM(VisualMatcher):
         """Distance of the matchings, with the cost margin, to the true ones, averaged over the batch."""
         settings = self._settings
         costs = self.costs(pairs)
-        truth = true_matches(pairs, costs[0].unary)
+        truth, unary = true_matches(pairs, costs[0].unary), [cost.unary for cost in costs]
         if settings.normalise:
             costs = [normalised(cost) for cost in costs]
         margin = MARGINS[settings.margin_kind]
@@ -139,6 +148,8 @@ class BBGM(VisualMatcher):
         ]
         self._moved = NonzeroGradients(raised)
         loss, self.batch_accuracy = LAYERS[settings.layer](raised, truth, settings, self.layer)
+        if self.count_head is not None:
+            loss = loss + self.count_head.loss(unary, truth)
         return cast(Tensor, loss)
 
     @property
@@ -187,6 +198,8 @@ class BBGM(VisualMatcher):
             )
             g = global_features(g1, g2)
             unary = -self.vertex_affinity(x, y, g)
+            if self.unmatched_costs is not None:
+                unary = self.unmatched_costs.subtract(unary, x, y, g)
             if self.edge_affinity is None:
                 graphs1, graphs2 = (
                     [Graph(one.xy, one.edge_index[:, :0]) for one in part] for part in (graphs1, graphs2)
@@ -203,7 +216,12 @@ class BBGM(VisualMatcher):
         """The instances of some hundred pairs at a time, without gradients; all their costs go to the CPU together."""
         for part in self.forward_passes(*self.sides_of(pairs)):
             on_cpu = replace(part, unary=part.unary.cpu(), quadratic=part.quadratic.cpu())
-            yield [instance.numpy() for instance in on_cpu.instances()]
+            instances = [instance.numpy() for instance in on_cpu.instances()]
+            if self.count_head is not None:
+                # The shifted costs, so that sets of images get them too.
+                counts = self.count_head.counts([instance.unary for instance in part.instances()])
+                instances = shift_to_counts(instances, counts, self.solver).instances
+            yield instances
 
     def _refine(self, x: Tensor, graphs: Sequence[Graph]) -> Tensor:
         return x if self.refinement is None else self.refinement(x, graphs)

@@ -35,6 +35,13 @@ class NetworkConfig(BackboneConfig):
         "global", description="a from global features, or one learned vector"
     )
     quadratic: bool = Field(True, description="False: only unary costs, as in the paper's ablation")
+    unmatched: Literal["none", "learned"] = Field(
+        "none", description="what an unmatched keypoint costs: nothing, as in the paper, or what a head says"
+    )
+    unmatched_gated: bool = Field(True, description="the learned cost depends on the global features")
+    count: Literal["none", "predicted"] = Field(
+        "none", description="how many keypoints match at test: whatever is cheapest, or a number that a head predicts"
+    )
 
 
 class SinkhornConfig(Model):
@@ -116,6 +123,15 @@ class BBGMRun(RunConfig):
     def _sinkhorn_has_unary_costs(self) -> Self:
         if self.solver.layer == "sinkhorn" and self.network.quadratic:
             raise ValueError("solver.layer: sinkhorn knows unary costs only: set network.quadratic: false")
+        return self
+
+    @model_validator(mode="after")
+    def _counts_leave_keypoints_out(self) -> Self:
+        if self.network.count == "predicted" and self.solver.full:
+            raise ValueError(
+                "network.count: predicted says how many keypoints match, and solver.full: true matches all of them: "
+                "set one of them only"
+            )
         return self
 
     @model_validator(mode="after")
