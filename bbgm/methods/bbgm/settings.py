@@ -38,7 +38,7 @@ class NetworkConfig(BackboneConfig):
     unmatched: Literal["none", "learned"] = Field(
         "none", description="what an unmatched keypoint costs: nothing, as in the paper, or what a head says"
     )
-    unmatched_gated: bool = Field(True, description="the learned cost depends on the global features")
+    unmatched_gated: bool = Field(False, description="the learned cost depends on the global features")
     count: Literal["none", "predicted"] = Field(
         "none", description="how many keypoints match at test: whatever is cheapest, or a number that a head predicts"
     )
