@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.spatial import Delaunay, QhullError
@@ -40,6 +41,13 @@ def delaunay_graph(xy: np.ndarray) -> Graph:
     xy = np.asarray(xy, dtype=np.float64)
     if xy.ndim != 2 or xy.shape[1] != 2 or not np.isfinite(xy).all():
         raise ValueError(f"keypoints must be finite and of shape (n, 2), not {xy.shape} with values {xy.tolist()}")
+    return Graph(xy, _edges(xy.tobytes()))
+
+
+@lru_cache(maxsize=8192)  # in training the same keypoints of an image come again and again
+def _edges(content: bytes) -> np.ndarray:
+    """Edges (2, E) of the keypoints whose coordinates these bytes are; not to be written to."""
+    xy = np.frombuffer(content).reshape(-1, 2)
     n = len(xy)
     adjacency = np.zeros((n, n), dtype=bool)
     try:
@@ -51,7 +59,9 @@ def delaunay_graph(xy: np.ndarray) -> Graph:
     else:
         adjacency[triangles[:, :, None], triangles[:, None, :]] = True
     np.fill_diagonal(adjacency, False)
-    return Graph(xy, np.stack(np.nonzero(adjacency)).astype(np.int64))
+    edges = np.stack(np.nonzero(adjacency)).astype(np.int64)
+    edges.flags.writeable = False
+    return edges
 
 
 def complete_edges(n: int) -> np.ndarray:

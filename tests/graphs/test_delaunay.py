@@ -117,3 +117,14 @@ def test_coordinates_relative_to_the_graph_do_not_depend_on_its_size() -> None:
     np.testing.assert_allclose(relative, pseudo_coordinates(large, largest_offset(large)), atol=1e-6)
     assert (relative.min(), relative.max()) == (0, 1)
     assert largest_offset(delaunay_graph(xy[:1])) == 1
+
+
+def test_the_same_keypoints_are_triangulated_once_and_nobody_can_change_their_edges():
+    xy = np.random.default_rng(31).uniform(0, 256, (7, 2))
+    first, again = delaunay_graph(xy), delaunay_graph(xy.copy())
+    assert again.edge_index is first.edge_index
+    with pytest.raises(ValueError, match="read-only"):
+        first.edge_index[0, 0] = 3
+    moved = delaunay_graph(xy + [[0.5, 0]])
+    np.testing.assert_array_equal(moved.edge_index, first.edge_index)
+    assert (moved.xy != first.xy).any()
