@@ -31,6 +31,7 @@ from bbgm.config.parts import (
     SOFT_LOSSES,
     SOLVERS,
     SPLINES,
+    TERMS,
 )
 from bbgm.config.run import ParentConfig, RunConfig, flatten, hash_of
 from bbgm.config.runs import list_runs
@@ -47,6 +48,7 @@ __all__ = [
     "SOFT_LOSSES",
     "SOLVERS",
     "SPLINES",
+    "TERMS",
     "BackboneConfig",
     "DataConfig",
     "FilterName",

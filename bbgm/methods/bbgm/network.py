@@ -14,6 +14,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.func import functional_call
 
 from bbgm.config import AFFINITIES, LAYERS, SPLINES
 from bbgm.data.images.keypoints import FRAME
@@ -26,6 +27,12 @@ from bbgm.matching.solvers import TimedSolver, make_solver
 from bbgm.methods.base import PAIRS, Evidence, VisualMatcher, seeded
 from bbgm.methods.batching import Side, incidence_matrices
 from bbgm.methods.bbgm.affinity import Affinity, global_features
+from bbgm.methods.bbgm.contrast.batch import Batch
+from bbgm.methods.bbgm.contrast.loss import ContrastLoss
+from bbgm.methods.bbgm.contrast.teacher import Teacher
+from bbgm.methods.bbgm.jitter import jittered
+from bbgm.methods.bbgm.positions import PositionEncoder
+from bbgm.methods.bbgm.projection import Projection
 from bbgm.methods.bbgm.settings import BBGMRun
 from bbgm.methods.losses import add_margin, true_matches
 from bbgm.methods.spline import RootInit, SplineConv, SplinePlan
@@ -106,8 +113,16 @@ class BBGM(VisualMatcher):
             self.refinement = (
                 SplineCNN(channels, network.refine_weight, spline, network.root_init) if network.refine else None
             )
-            self.vertex_affinity = affinity(channels, global_channels)
-            self.edge_affinity = affinity(channels, global_channels) if network.quadratic else None
+            matched = network.projection or channels
+            self.vertex_affinity = affinity(matched, global_channels)
+            self.edge_affinity = affinity(matched, global_channels) if network.quadratic else None
+            # Below what the paper has, so that its parameters start as they would without these.
+            self.positions = PositionEncoder(channels, network.positions) if network.positions.kind != "none" else None
+            self.projection = Projection(channels, network.projection) if network.projection else None
+        self._positions_first, self._jitter = network.positions.place == "before", config.jitter
+        self.contrast = ContrastLoss(config.contrast) if config.contrast.terms else None
+        teacher = config.contrast.teacher if config.contrast.terms else None
+        self.teacher = Teacher(self, teacher) if teacher else None
         self.solver = make_solver(config.solver.method, full=config.solver.full)
 
     @property
@@ -121,14 +136,48 @@ class BBGM(VisualMatcher):
 
     def loss(self, pairs: Sequence[KeypointPair]) -> Tensor:
         """Distance of the matchings, with the cost margin, to the true ones, averaged over the batch."""
-        costs = self.costs(pairs)
+        sides, features = self.sides_of(pairs)
+        if self.training and self._jitter.on:
+            sides = jittered(sides, self._jitter)
+        passes = list(self.forward_passes(sides, features))
+        costs = [instance for part in passes for instance in part.instances()]
         truth = true_matches(pairs, costs[0].unary)
         raised = [
             replace(cost, unary=add_margin(cost.unary, true, self._settings.margin))
             for cost, true in zip(costs, truth, strict=True)
         ]
-        loss, self.batch_accuracy = LAYERS[self._settings.layer](raised, truth, self._settings, self.solver)
-        return cast(Tensor, loss)
+        with torch.set_grad_enabled(torch.is_grad_enabled() and self._settings.weight > 0):
+            loss, self.batch_accuracy = LAYERS[self._settings.layer](raised, truth, self._settings, self.solver)
+        return cast(Tensor, self._settings.weight * loss + self._batch_loss(pairs, passes, sides, features))
+
+    def forward(
+        self, pairs: Sequence[KeypointPair], sides: Sequence[tuple[Side, Side]], features: Mapping[str, Features]
+    ) -> Batch:
+        """What the losses of a whole batch look at, for a network that has such losses; see `forward_passes`."""
+        if self.contrast is None:
+            raise ValueError("the network has no loss of a whole batch: set contrast.terms")
+        return self.contrast.batch(pairs, list(self.forward_passes(sides, features)), self.vertex_affinity)
+
+    def _batch_loss(
+        self,
+        pairs: Sequence[KeypointPair],
+        passes: Sequence[ForwardPass],
+        sides: Sequence[tuple[Side, Side]],
+        features: Mapping[str, Features],
+    ) -> Tensor | float:
+        """The sum of `contrast.terms`; the teacher first follows the network, if there is one."""
+        if self.contrast is None:
+            return 0.0
+        if self.training:
+            self.contrast.clamp()
+        batch = self.contrast.batch(pairs, passes, self.vertex_affinity)
+        if self.teacher is not None:
+            if self.training:
+                self.teacher.follow(self)
+            with torch.no_grad():
+                seen = functional_call(self, self.teacher.state(self), (pairs, sides, features))
+            batch = batch.taught_by(seen, self.teacher.alpha)
+        return cast(Tensor, self.contrast(batch))
 
     def predict(self, pairs: Sequence[KeypointPair]) -> list[np.ndarray]:
         """See `Matcher.predict`. Put the network into evaluation mode before."""
@@ -190,4 +239,10 @@ class BBGM(VisualMatcher):
             yield [instance.numpy() for instance in on_cpu.instances()]
 
     def _refine(self, x: Tensor, graphs: Sequence[Graph]) -> Tensor:
-        return x if self.refinement is None else self.refinement(x, graphs)
+        if self.positions is not None and self._positions_first:
+            x = x + self.positions(graphs)
+        if self.refinement is not None:
+            x = self.refinement(x, graphs)
+        if self.positions is not None and not self._positions_first:
+            x = x + self.positions(graphs)
+        return x if self.projection is None else self.projection(x)
