@@ -112,11 +112,11 @@ class Batch:
         starts = np.cumsum([0, *sizes2[:-1]])
         truth = ((pair.truth, start) for pair, start in zip(pairs, starts, strict=True))
         matched = np.concatenate([np.where(one >= 0, one + start, -1) for one, start in truth])
-        true1 = np.flatnonzero(matched >= 0)
+        found = np.flatnonzero(matched >= 0)
         of_pair = (np.repeat(np.arange(len(pairs)), sizes) for sizes in (sizes1, sizes2))
         pair1, pair2, label1, label2, true1, true2 = (
             torch.from_numpy(np.asarray(index, dtype=np.int64)).to(x.device)
-            for index in (*of_pair, *labels, true1, matched[true1])
+            for index in (*of_pair, *labels, found, matched[found])
         )
         edges: tuple[Edges, ...] = ()
         if "edge_nce" in settings.terms:

@@ -44,7 +44,7 @@ def test_soft_targets(pairs):
     torch.nn.init.normal_(matcher.get_parameter("vertex_affinity.layer.weight"))
     seen = other(pairs, *other.sides_of(pairs))
     batch = matcher(pairs, *matcher.sides_of(pairs))
-    expected = 0
+    expected = torch.zeros(())
     for mine, theirs, chosen, right in (
         (batch.rows, seen.rows, batch.true1, batch.true2),
         (batch.columns.T, seen.columns.T, batch.true2, batch.true1),
@@ -68,16 +68,9 @@ def test_it_is_stored_and_gets_no_gradient(pairs):
 
 
 def test_batch_norm_counts_only_what_the_network_sees(pairs):
-    plain, taught = (
-        BBGM(
-            make_config(
-                network={"projection": 16},
-                solver={"weight": 0},
-                contrast={"terms": {"info_nce": 1.0}, "teacher": teacher},
-            )
-        ).train()
-        for teacher in (None, {})
-    )
+    settings = {"network": {"projection": 16}, "solver": {"weight": 0}}
+    plain = BBGM(make_config(**settings, contrast={"terms": {"info_nce": 1.0}})).train()
+    taught = BBGM(make_config(**settings, contrast={"terms": {"info_nce": 1.0}, "teacher": {}})).train()
     for matcher in (plain, taught):
         matcher.loss(pairs)
     one, two = (copy.deepcopy(dict(matcher.projection.named_buffers())) for matcher in (plain, taught))

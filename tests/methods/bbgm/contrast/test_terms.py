@@ -128,8 +128,9 @@ def test_consistency(pairs, name):
                     a.append(x[i])
                     b.append(y[j])
         n = len(a)
-        cos = lambda u, v: np.array([[similarity(p, q).item() for q in v] for p in u])  # noqa: E731
-        one, two, between = cos(a, a), cos(b, b), cos(a, b)
+        one, two, between = (
+            np.array([[similarity(p, q).item() for q in v] for p in u]) for u, v in ((a, a), (b, b), (a, b))
+        )
         sure = np.array(
             [(between[k, k] / between[k].sum() + between[k, k] / between[:, k].sum()) / 2 for k in range(n)]
         )
