@@ -33,6 +33,7 @@ from bbgm.config.parts import (
     SOFT_LOSSES,
     SOLVERS,
     SPLINES,
+    TERMS,
 )
 from bbgm.config.run import ParentConfig, RunConfig, flatten, hash_of
 from bbgm.config.runs import list_runs
@@ -51,6 +52,7 @@ __all__ = [
     "SOFT_LOSSES",
     "SOLVERS",
     "SPLINES",
+    "TERMS",
     "BackboneConfig",
     "DataConfig",
     "FilterName",

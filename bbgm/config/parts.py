@@ -27,6 +27,7 @@ AFFINITIES: Registry[Any] = Registry(
     {
         "global": "bbgm.methods.bbgm.affinity:GlobalAffinity",
         "fixed": "bbgm.methods.bbgm.affinity:FixedAffinity",
+        "cosine": "bbgm.methods.bbgm.affinity:CosineAffinity",
     },
 )
 """Subclasses of `bbgm.methods.bbgm.affinity.Affinity`."""
@@ -83,6 +84,20 @@ MARGINS: Registry[Any] = Registry(
     },
 )
 """What training adds to vertex costs: functions as described in `bbgm.methods.bbgm.margins`."""
+
+TERMS: Registry[Any] = Registry(
+    "term of the loss",
+    "contrast.terms",
+    None,
+    {
+        "info_nce": "bbgm.methods.bbgm.contrast.info_nce:info_nce",
+        "edge_nce": "bbgm.methods.bbgm.contrast.edge_nce:edge_nce",
+        "within": "bbgm.methods.bbgm.contrast.consistency:within",
+        "across": "bbgm.methods.bbgm.contrast.consistency:across",
+        "spread": "bbgm.methods.bbgm.contrast.spread:spread",
+    },
+)
+"""Losses beside the solver's: functions of a `bbgm.methods.bbgm.contrast.batch.Batch`, which return a scalar."""
 
 SOFT_LOSSES: Registry[Any] = Registry(
     "loss of soft assignments",

@@ -41,12 +41,12 @@ def delaunay_graph(xy: np.ndarray) -> Graph:
     xy = np.asarray(xy, dtype=np.float64)
     if xy.ndim != 2 or xy.shape[1] != 2 or not np.isfinite(xy).all():
         raise ValueError(f"keypoints must be finite and of shape (n, 2), not {xy.shape} with values {xy.tolist()}")
-    return Graph(xy, _edges(xy.tobytes()))
+    return Graph(xy, _edges(xy.tobytes()).copy())
 
 
 @lru_cache(maxsize=8192)  # in training the same keypoints of an image come again and again
 def _edges(content: bytes) -> np.ndarray:
-    """Edges (2, E) of the keypoints whose coordinates these bytes are; not to be written to."""
+    """Edges (2, E) of the keypoints whose coordinates these bytes are; to be copied, not written to."""
     xy = np.frombuffer(content).reshape(-1, 2)
     n = len(xy)
     adjacency = np.zeros((n, n), dtype=bool)
@@ -59,9 +59,7 @@ def _edges(content: bytes) -> np.ndarray:
     else:
         adjacency[triangles[:, :, None], triangles[:, None, :]] = True
     np.fill_diagonal(adjacency, False)
-    edges = np.stack(np.nonzero(adjacency)).astype(np.int64)
-    edges.flags.writeable = False
-    return edges
+    return np.stack(np.nonzero(adjacency)).astype(np.int64)
 
 
 def complete_edges(n: int) -> np.ndarray:

@@ -22,11 +22,13 @@ class Side:
         image: the image.
         kept: (n,) its kept keypoints, in the order of the image's list.
         rank: (n,) for each keypoint in the pair's own order its index in ``kept``.
+        xy: (n, 2) where the kept keypoints are, px; None: where the image has them.
     """
 
     image: KeypointImage
     kept: np.ndarray
     rank: np.ndarray
+    xy: np.ndarray | None = None
 
     @classmethod
     def make(cls, image: KeypointImage, kept: np.ndarray) -> "Side":
@@ -37,11 +39,11 @@ class Side:
     @property
     def key(self) -> Key:
         """A key, equal for equal graphs, however a pair shuffles them."""
-        return self.image.image_id, self.kept.tobytes()
+        return self.image.image_id, self.kept.tobytes() + (b"" if self.xy is None else self.xy.tobytes())
 
     def graph(self) -> Graph:
         """Delaunay graph of the kept keypoints, in the order of the image's list."""
-        return delaunay_graph(self.image.xy[self.kept])
+        return delaunay_graph(self.image.xy[self.kept] if self.xy is None else self.xy)
 
     def shuffled(self, graph: Graph) -> Graph:
         """That graph with its nodes in the pair's order; the edges stay in theirs."""

@@ -78,6 +78,33 @@ class FixedAffinity(Affinity):
         return self.vector.expand(len(g), -1)
 
 
+class CosineAffinity(Affinity):
+    """The cosine of the features' angle, minus a learned number b: COMMON's similarity; global features are not used.
+
+    For edges it is the angle of the differences of their ends' features.
+
+    Args:
+        channels: C, of the nodes.
+        global_channels: not used; as in `GlobalAffinity`.
+    """
+
+    def __init__(self, channels: int, global_channels: int) -> None:
+        super().__init__()
+        self.channels, self.offset = channels, nn.Parameter(torch.tensor(0.5))
+
+    def coefficients(self, g: Tensor) -> Tensor:
+        """Ones: all channels count the same."""
+        return self.offset.new_ones(len(g), self.channels)
+
+    def forward(
+        self, x: Tensor, y: Tensor, g: Tensor, incidence1: Tensor | None = None, incidence2: Tensor | None = None
+    ) -> Tensor:
+        """See `Affinity.forward`."""
+        if incidence1 is not None and incidence2 is not None:
+            x, y = torch.bmm(incidence1, x), torch.bmm(incidence2, y)
+        return torch.bmm(F.normalize(x, dim=2), F.normalize(y, dim=2).transpose(1, 2)) - self.offset
+
+
 def global_features(source: Tensor, target: Tensor) -> Tensor:
     """g of each pair: both images' global vectors (B, C), joined and then normalised: (B, 2 C).
 

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.func import functional_call
 
 from bbgm.config import AFFINITIES, LAYERS, MARGINS, SPLINES
 from bbgm.data.images.keypoints import FRAME
@@ -28,9 +29,15 @@ from bbgm.matching.solvers import TimedSolver, make_solver
 from bbgm.methods.base import PAIRS, Evidence, VisualMatcher, seeded
 from bbgm.methods.batching import Side, incidence_matrices
 from bbgm.methods.bbgm.affinity import Affinity, global_features
+from bbgm.methods.bbgm.contrast.batch import Batch
+from bbgm.methods.bbgm.contrast.loss import ContrastLoss
+from bbgm.methods.bbgm.contrast.projection import Projection
+from bbgm.methods.bbgm.contrast.teacher import Teacher
 from bbgm.methods.bbgm.count import CountHead, shift_to_counts
+from bbgm.methods.bbgm.jitter import jittered
 from bbgm.methods.bbgm.margins import normalised
 from bbgm.methods.bbgm.nonzero import NonzeroGradients
+from bbgm.methods.bbgm.positions import PositionEncoder
 from bbgm.methods.bbgm.settings import BBGMRun, SolverConfig
 from bbgm.methods.bbgm.unmatched import UnmatchedCosts
 from bbgm.methods.losses import true_matches
@@ -112,15 +119,22 @@ class BBGM(VisualMatcher):
             self.refinement = (
                 SplineCNN(channels, network.refine_weight, spline, network.root_init) if network.refine else None
             )
-            self.vertex_affinity = affinity(channels, global_channels)
-            self.edge_affinity = affinity(channels, global_channels) if network.quadratic else None
-            # Made last, so that the parameters above start as without them.
+            matched = network.projection or channels
+            self.vertex_affinity = affinity(matched, global_channels)
+            self.edge_affinity = affinity(matched, global_channels) if network.quadratic else None
+            # Below what the paper has, so that its parameters start as they would without these.
             self.unmatched_costs = (
-                UnmatchedCosts(channels, global_channels, network.unmatched_gated)
+                UnmatchedCosts(matched, global_channels, network.unmatched_gated)
                 if network.unmatched == "learned"
                 else None
             )
             self.count_head = CountHead() if network.count == "predicted" else None
+            self.positions = PositionEncoder(channels, network.positions) if network.positions.kind != "none" else None
+            self.projection = Projection(channels, network.projection) if network.projection else None
+        self._positions_first, self._jitter = network.positions.place == "before", config.jitter
+        self.contrast = ContrastLoss(config.contrast) if config.contrast.terms else None
+        teacher = config.contrast.teacher if config.contrast.terms else None
+        self.teacher = Teacher(self, teacher) if teacher else None
         self.solver = make_solver(config.solver.method, full=config.solver.full)
         self.layer = SolverLayer(self.solver, config.solver.gradient, _gradient_options(config.solver))
         self._moved = NonzeroGradients([])
@@ -137,7 +151,11 @@ class BBGM(VisualMatcher):
     def loss(self, pairs: Sequence[KeypointPair]) -> Tensor:
         """Distance of the matchings, with the cost margin, to the true ones, averaged over the batch."""
         settings = self._settings
-        costs = self.costs(pairs)
+        sides, features = self.sides_of(pairs)
+        if self.training and self._jitter.on:
+            sides = jittered(sides, self._jitter)
+        passes = list(self.forward_passes(sides, features))
+        costs = [instance for part in passes for instance in part.instances()]
         truth, unary = true_matches(pairs, costs[0].unary), [cost.unary for cost in costs]
         if settings.normalise:
             costs = [normalised(cost) for cost in costs]
@@ -147,10 +165,41 @@ class BBGM(VisualMatcher):
             for cost, true in zip(costs, truth, strict=True)
         ]
         self._moved = NonzeroGradients(raised)
-        loss, self.batch_accuracy = LAYERS[settings.layer](raised, truth, settings, self.layer)
+        with torch.set_grad_enabled(torch.is_grad_enabled() and settings.weight > 0):
+            loss, self.batch_accuracy = LAYERS[settings.layer](raised, truth, settings, self.layer)
+        loss = settings.weight * loss + self._batch_loss(pairs, passes, sides, features)
         if self.count_head is not None:
             loss = loss + self.count_head.loss(unary, truth)
         return cast(Tensor, loss)
+
+    def forward(
+        self, pairs: Sequence[KeypointPair], sides: Sequence[tuple[Side, Side]], features: Mapping[str, Features]
+    ) -> Batch:
+        """What the losses of a whole batch look at, for a network that has such losses; see `forward_passes`."""
+        if self.contrast is None:
+            raise ValueError("the network has no loss of a whole batch: set contrast.terms")
+        return self.contrast.batch(pairs, list(self.forward_passes(sides, features)), self.vertex_affinity)
+
+    def _batch_loss(
+        self,
+        pairs: Sequence[KeypointPair],
+        passes: Sequence[ForwardPass],
+        sides: Sequence[tuple[Side, Side]],
+        features: Mapping[str, Features],
+    ) -> Tensor | float:
+        """The sum of `contrast.terms`; the teacher first follows the network, if there is one."""
+        if self.contrast is None:
+            return 0.0
+        if self.training:
+            self.contrast.clamp()
+        batch = self.contrast.batch(pairs, passes, self.vertex_affinity)
+        if self.teacher is not None:
+            if self.training:
+                self.teacher.follow(self)
+            with torch.no_grad():
+                seen = functional_call(self, self.teacher.state(self), (pairs, sides, features))
+            batch = batch.taught_by(seen, self.teacher.alpha)
+        return cast(Tensor, self.contrast(batch))
 
     @property
     def batch_numbers(self) -> dict[str, float]:
@@ -224,7 +273,13 @@ class BBGM(VisualMatcher):
             yield instances
 
     def _refine(self, x: Tensor, graphs: Sequence[Graph]) -> Tensor:
-        return x if self.refinement is None else self.refinement(x, graphs)
+        if self.positions is not None and self._positions_first:
+            x = x + self.positions(graphs)
+        if self.refinement is not None:
+            x = self.refinement(x, graphs)
+        if self.positions is not None and not self._positions_first:
+            x = x + self.positions(graphs)
+        return x if self.projection is None else self.projection(x)
 
 
 def _gradient_options(settings: SolverConfig) -> GradientOptions:

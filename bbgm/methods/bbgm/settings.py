@@ -17,7 +17,46 @@ from bbgm.config import (
     Model,
     RunConfig,
 )
-from bbgm.config.models import Positive
+from bbgm.config.models import Count, Positive
+from bbgm.methods.bbgm.contrast.settings import ContrastConfig
+
+
+class PositionsConfig(Model):
+    """Features of where a keypoint is (`bbgm.methods.bbgm.positions`)."""
+
+    kind: Literal["none", "mlp", "attention"] = Field(
+        "none", description="mlp: each keypoint by itself; attention: it also sees the others of its graph"
+    )
+    coordinates: Literal["frame", "spread", "both"] = Field(
+        "spread", description="in the frame, or about the graph's mean and in units of its size"
+    )
+    place: Literal["before", "after"] = Field("before", description="added before or after SplineCNN")
+    scale: float = Field(0.1, description="factor of these features")
+    width: Positive = 128
+    blocks: Positive = Field(3, description="of self-attention")
+    heads: Positive = 4
+
+    @model_validator(mode="after")
+    def _heads_divide_the_width(self) -> Self:
+        if self.width % self.heads:
+            raise ValueError(f"positions.width is {self.width}: make it a multiple of positions.heads, {self.heads}")
+        return self
+
+
+class JitterConfig(Model):
+    """How keypoints are moved in training (`bbgm.methods.bbgm.jitter`); each draw is uniform up to these numbers."""
+
+    rotation: float = Field(0.0, ge=0, le=180, description="degrees, either way")
+    scale: float = Field(0.0, ge=0, le=2, description="of the logarithm of the size")
+    stretch: float = Field(0.0, ge=0, le=2, description="of the logarithm of the width; the height gets its inverse")
+    shear: float = Field(0.0, ge=0, le=2)
+    translation: float = Field(0.0, ge=0, description="px of 256")
+    noise: float = Field(0.0, ge=0, description="standard deviation of each coordinate of each keypoint, px of 256")
+
+    @property
+    def on(self) -> bool:
+        """Whether anything is moved."""
+        return self != JitterConfig()
 
 
 class NetworkConfig(BackboneConfig):
@@ -42,6 +81,8 @@ class NetworkConfig(BackboneConfig):
     count: Literal["none", "predicted"] = Field(
         "none", description="how many keypoints match at test: whatever is cheapest, or a number that a head predicts"
     )
+    positions: PositionsConfig = PositionsConfig()
+    projection: Count = Field(0, description="channels after the projection head; 0: there is none")
 
 
 class SinkhornConfig(Model):
@@ -95,6 +136,7 @@ class SolverConfig(Model):
     multi: Annotated[str, name_in(JOINT_SOLVERS)] = Field(
         "best", description="solver of sets; dual: the paper's; sync: synchronises the pairs' matchings only"
     )
+    weight: float = Field(1.0, ge=0, description="of the layer's loss; 0: the terms of contrast alone train the costs")
 
     model_config = ConfigDict(populate_by_name=True)
 
@@ -108,6 +150,8 @@ class BBGMRun(RunConfig):
 
     network: NetworkConfig = NetworkConfig()
     solver: SolverConfig = SolverConfig()
+    contrast: ContrastConfig = ContrastConfig()
+    jitter: JitterConfig = JitterConfig()
 
     @property
     def visual(self) -> NetworkConfig:
@@ -132,6 +176,14 @@ class BBGMRun(RunConfig):
                 "network.count: predicted says how many keypoints match, and solver.full: true matches all of them: "
                 "set one of them only"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _something_is_learned(self) -> Self:
+        if not (self.solver.weight or self.contrast.terms):
+            raise ValueError("solver.weight is 0 and contrast.terms is empty: name a term, or give the solver a weight")
+        if "edge_nce" in self.contrast.terms and not self.network.quadratic:
+            raise ValueError("contrast.terms.edge_nce learns costs of edges: set network.quadratic: true")
         return self
 
     @model_validator(mode="after")

@@ -7,7 +7,6 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from bbgm.config import make_run
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.features.cache import compute_features
 from bbgm.graphs.delaunay import delaunay_graph, pseudo_coordinates
@@ -15,22 +14,7 @@ from bbgm.methods.base import Matcher
 from bbgm.methods.bbgm.network import BBGM
 from bbgm.methods.losses import hamming_loss
 from bbgm.methods.soft.sinkhorn import sinkhorn
-
-
-def make_config(seed=0, network=None, **settings):
-    network = {"backbone": "small", "weights": "random", **(network or {})}
-    content = {"method": "bbgm", "title": "BB-GM", "budget": "smoke", "seed": seed, "network": network, **settings}
-    return make_run(content)
-
-
-def trained_a_little(config, pairs, steps=4):
-    matcher = BBGM(config).train()
-    optimiser = torch.optim.Adam(matcher.parameter_groups(2e-3, 1.0))
-    for _ in range(steps):
-        optimiser.zero_grad()
-        matcher.loss(pairs).backward()
-        optimiser.step()
-    return matcher.eval()
+from tests.support.bbgm_networks import make_config, trained_a_little
 
 
 def reference_costs(matcher, pair):

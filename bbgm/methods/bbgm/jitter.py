@@ -1,0 +1,33 @@
+"""Keypoints moved at random in training: a random affine map of each graph, and noise on each keypoint.
+
+What a keypoint looks like stays; its graph is made again. The numbers come from torch's CPU generator, which training
+seeds at each iteration.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from bbgm.methods.batching import Side
+from bbgm.methods.bbgm.settings import JitterConfig
+
+
+def jittered(sides: Sequence[tuple[Side, Side]], settings: JitterConfig) -> list[tuple[Side, Side]]:
+    """The same sides with their keypoints moved, each in another way."""
+    return [(_moved(one, settings), _moved(two, settings)) for one, two in sides]
+
+
+def _moved(side: Side, settings: JitterConfig) -> Side:
+    xy = side.image.xy[side.kept]
+    turn, scale, stretch, shear, right, down = (2 * torch.rand(6, dtype=torch.float64) - 1).tolist()
+    noise = settings.noise * torch.randn(xy.shape, dtype=torch.float64).numpy()
+    angle = np.radians(settings.rotation) * turn
+    cos, sin = np.cos(angle), np.sin(angle)
+    grow, widen = np.exp(settings.scale * scale), np.exp(settings.stretch * stretch)
+    matrix = np.array([[cos, -sin], [sin, cos]]) @ np.array([[1, settings.shear * shear], [0, 1]])
+    matrix = matrix @ np.diag([grow * widen, grow / widen])
+    centre = xy.mean(axis=0, keepdims=True)
+    shift = settings.translation * np.array([right, down])
+    return replace(side, xy=centre + shift + (xy - centre) @ matrix.T + noise)
