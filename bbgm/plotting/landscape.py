@@ -141,19 +141,29 @@ def plot_gradients(
 
 @styled
 def plot_slopes(t: np.ndarray, loss: np.ndarray, slopes: Mapping[str, np.ndarray], *, width: float = WIDTH) -> "Figure":
-    """The loss along a line of costs, and the slope that each estimator reports there.
+    """The loss along a line of costs, and the slope that each estimator reports there, in a panel of its own scale.
+
+    Estimators measure in different units, so only the sign and the place of a slope can be compared. Shaded: where the
+    loss is not zero.
 
     Args:
         t: positions (T,). loss: (T,).
         slopes: by title, (T,).
     """
-    figure = new_figure(0.62 * width, width)
-    above, below = figure.subplots(2, 1, sharex=True, height_ratios=[1, 2])
-    above.step(t, loss, where="mid", color="0.2")
-    above.set(ylabel="Hamming distance", ylim=(0, None))
-    for title, values in slopes.items():
-        below.plot(t, values, label=literal(title), linewidth=1)
-    below.axhline(0, color="0.7", linewidth=0.5, zorder=0)
-    below.set(xlabel="$t$, costs $w + t\\,d$", ylabel="slope along $d$", xlim=(t[0], t[-1]))
-    figure.legend(*below.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    panels = {"loss": loss, **slopes}
+    lines = -(-len(panels) // COLUMNS)
+    figure = new_figure(0.2 * width * lines + 0.25, width)
+    axes = figure.subplots(lines, COLUMNS, squeeze=False, sharex=True)
+    wrong = np.asarray(loss) > 0
+    for ax in axes.flat[len(panels) :]:
+        ax.set_axis_off()
+    for ax, (title, values) in zip(axes.flat, panels.items(), strict=False):
+        ax.fill_between(t, 0, 1, where=wrong, step="mid", transform=ax.get_xaxis_transform(), color="0.92", lw=0)
+        ax.axhline(0, color="0.6", linewidth=0.5, zorder=1)
+        limit = float(np.abs(values).max()) or 1.0
+        ax.plot(t, np.asarray(values) / limit, linewidth=1, linestyle="-", color="0.2" if title == "loss" else "C0")
+        ax.set(yticks=[], ylim=(-1.15, 1.15), xlim=(t[0], t[-1]))
+        ax.set_title(literal(title), pad=3)
+    for ax in axes[-1]:
+        ax.set_xlabel("$t$")
     return figure

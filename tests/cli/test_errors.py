@@ -15,7 +15,7 @@ from bbgm.cli import main
         (["fly"], "invalid choice: 'fly'"),
         (["train", "--seed", "one"], "--seed: invalid int value: 'one'"),
         (["train", "--sed", "1"], "unrecognized arguments: --sed 1"),
-        (["train", "--method", "sgd"], "'sgd' is not one of ['bbgm', "),
+        (["train", "--method", "sgd"], "'sgd' is not one of ['aimle', 'bbgm', "),
         (["train", "--budget", "huge"], "'huge' is not one of ['animals', 'demo'"),
         (
             ["train", "--filter", "all"],
