@@ -91,6 +91,16 @@ class DataConfig(Model):
         return []
 
 
+class ViewsConfig(Model):
+    """Views of training images (`bbgm.data.images.views`); each draw is uniform up to these numbers, either way."""
+
+    count: Count = Field(0, description="of each training image, beside the image itself; 0: none")
+    rotation: float = Field(45.0, ge=0, le=180, description="degrees")
+    scale: float = Field(0.3, ge=0, le=2, description="of the logarithm of the size")
+    stretch: float = Field(0.15, ge=0, le=2, description="of the logarithm of the width; the height gets its inverse")
+    translation: float = Field(16.0, ge=0, le=256, description="px of 256")
+
+
 class ProtocolConfig(Model):
     """Split, pairs and keypoint filter (paper Sec. 4). VOC, SPair and some folders come with a split."""
 
@@ -111,6 +121,7 @@ class ProtocolConfig(Model):
     wrong_labels: float = Field(
         0.0, ge=0, le=1, description="share of the true matches of training pairs that are wrong; test pairs are right"
     )
+    views: ViewsConfig = ViewsConfig()
     test_seed: Seed = Field(123, description="draws the same test pairs and sets in every run")
 
     @model_validator(mode="after")

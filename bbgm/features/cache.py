@@ -125,9 +125,8 @@ class FeatureCache:
         digest.update(image.xy.astype("<f8").tobytes())
         # The names' order is the rows' order. The identifier tells apart objects that are cropped from one file.
         reading = [PREPROCESSING] if self._unit else [PREPROCESSING, "raw"]
-        digest.update(
-            json.dumps([*reading, self._weights, image.image_id, image.names, image.size, image.box]).encode()
-        )
+        place = [image.box] if image.view is None else [image.box, image.view]
+        digest.update(json.dumps([*reading, self._weights, image.image_id, image.names, image.size, *place]).encode())
         return self._folder / f"{digest.hexdigest()}.safetensors"
 
 

@@ -102,6 +102,17 @@ def decode(path: Path, box: Box | None = None) -> np.ndarray:
     raise ValueError(f"image {path} has more than 8 bits per channel (mode {image.mode}): convert it to 8 bits")
 
 
+def warped(pixels: np.ndarray, view: tuple[float, ...]) -> np.ndarray:
+    """The input (FRAME, FRAME, 3) uint8 under a map of ``KeypointImage.view``; what lies outside is its mean colour."""
+    forward = np.array([view[:3], view[3:], (0, 0, 1)])
+    back = np.linalg.inv(forward)[:2].ravel().tolist()  # Pillow asks for the place in the input of each output pixel
+    outside = tuple(int(value) for value in pixels.mean(axis=(0, 1)))
+    moved = Image.fromarray(pixels).transform(
+        (FRAME, FRAME), Image.Transform.AFFINE, back, Image.Resampling.BICUBIC, fillcolor=outside
+    )
+    return np.array(moved)
+
+
 def _missing(path: Path) -> FileNotFoundError:
     return FileNotFoundError(f"image {path} is missing: put it back")
 

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from bbgm.data.images.crops import FRAME as FRAME
-from bbgm.data.images.crops import Box, CropCache, decode
+from bbgm.data.images.crops import Box, CropCache, decode, warped
 from bbgm.data.images.drops import DropReport
 
 Subset = Literal["train", "test"]
@@ -28,6 +28,8 @@ class KeypointImage:
         xy: (K, 2) float64, px in the FRAME x FRAME input.
         box: the part of the image that the input shows; None: the whole image.
         crops: where decoded inputs are kept; None: nowhere.
+        view: (6,) row by row, the affine map (2, 3) from there to a view of it, px (`bbgm.data.images.views`); the
+            keypoints are those of the view. None: as it is.
     """
 
     image_id: str
@@ -38,6 +40,7 @@ class KeypointImage:
     xy: np.ndarray
     box: Box | None = None
     crops: CropCache | None = field(default=None, repr=False)
+    view: tuple[float, ...] | None = None
 
     def crop(self) -> np.ndarray:
         """The network's input, (FRAME, FRAME, 3) uint8 RGB: see `bbgm.data.images.crops.decode`.
@@ -46,7 +49,8 @@ class KeypointImage:
             FileNotFoundError: the file no longer exists.
             ValueError: the file is truncated or not an image.
         """
-        return decode(self.path, self.box) if self.crops is None else self.crops.crop(self.path, self.box)
+        pixels = decode(self.path, self.box) if self.crops is None else self.crops.crop(self.path, self.box)
+        return pixels if self.view is None else warped(pixels, self.view)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,12 +6,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bbgm.config import ProtocolConfig
+from bbgm.config.models import ViewsConfig
 from bbgm.data.images.keypoints import SUBSETS, Dataset, ImagePair, ImagePairs, KeypointImage, Subset
 from bbgm.data.images.split import class_key
+from bbgm.data.images.views import view_of
 from bbgm.data.sampling.filters import find_filter
 
 MAX_DRAWS = 1000
-_TRAIN, _TEST, _LABELS = 1, 2, 3  # keep the random streams of the samplers apart
+_TRAIN, _TEST, _LABELS, _VIEWS = 1, 2, 3, 4  # keep the random streams of the samplers apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,10 +98,19 @@ def sample_training_batch(
     for _ in range(batch_size):
         cls = classes[generator.integers(len(classes))]
         batch.append(_draw_pair(dataset, cls, "train", protocol, generator))
-    if not protocol.wrong_labels:
-        return batch
-    generator = stream(_LABELS, seed, epoch, iteration)
-    return [mislabel(pair, protocol.wrong_labels, generator) for pair in batch]
+    if protocol.wrong_labels:
+        generator = stream(_LABELS, seed, epoch, iteration)
+        batch = [mislabel(pair, protocol.wrong_labels, generator) for pair in batch]
+    if protocol.views.count:
+        generator = stream(_VIEWS, seed, epoch, iteration)
+        batch = [seen_in_views(pair, protocol.views, generator) for pair in batch]
+    return batch
+
+
+def seen_in_views(pair: KeypointPair, views: ViewsConfig, generator: np.random.Generator) -> KeypointPair:
+    """The same pair with each image replaced by one of its views, or left as it is, all equally likely."""
+    one, other = generator.integers(views.count + 1, size=2).tolist()
+    return replace(pair, source=view_of(pair.source, one, views), target=view_of(pair.target, other, views))
 
 
 def mislabel(pair: KeypointPair, share: float, generator: np.random.Generator) -> KeypointPair:

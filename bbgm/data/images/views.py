@@ -1,0 +1,59 @@
+"""Views of an image: the same object turned, scaled and shifted, with its keypoints; more training images from few.
+
+A frozen backbone sees an image once, and what it makes of a turned head it never learns to tell from a beak. Views are
+few and fixed, so that their features are computed once like those of the images themselves: view k of an image depends
+on the image's identifier, k and the settings only.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from bbgm.config.models import ViewsConfig
+from bbgm.data.images.crops import FRAME
+from bbgm.data.images.keypoints import KeypointImage
+from bbgm.data.images.split import class_key
+
+BORDER = 4
+"""Keypoints stay this far from the edge of the frame, px."""
+
+
+def view_of(image: KeypointImage, number: int, settings: ViewsConfig) -> KeypointImage:
+    """View ``number`` of an image, counted from 1; 0 is the image itself."""
+    if number == 0:
+        return image
+    matrix, shift = _fitted(image.xy, *_drawn(image.image_id, number, settings))
+    return replace(
+        image,
+        image_id=f"{image.image_id}#{number}",
+        xy=image.xy @ matrix.T + shift,
+        view=(*matrix[0].tolist(), float(shift[0]), *matrix[1].tolist(), float(shift[1])),
+    )
+
+
+def _drawn(image_id: str, number: int, settings: ViewsConfig) -> tuple[np.ndarray, np.ndarray]:
+    """A random map about the centre of the frame: matrix (2, 2) and shift (2,)."""
+    numbers = np.random.default_rng([number, class_key(image_id)])
+    turn, scale, stretch, right, down = numbers.uniform(-1, 1, 5)
+    angle = np.radians(settings.rotation) * turn
+    cos, sin = np.cos(angle), np.sin(angle)
+    grow, widen = np.exp(settings.scale * scale), np.exp(settings.stretch * stretch)
+    matrix = np.array([[cos, -sin], [sin, cos]]) @ np.diag([grow * widen, grow / widen])
+    centre = np.full(2, FRAME / 2)
+    return matrix, centre - matrix @ centre + settings.translation * np.array([right, down])
+
+
+def _fitted(xy: np.ndarray, matrix: np.ndarray, shift: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The map, with its scale reduced and its shift changed just as far as all keypoints (K, 2) need to be seen."""
+    if not len(xy):
+        return matrix, shift
+    room = FRAME - 2 * BORDER
+    moved = xy @ matrix.T + shift
+    extent = np.ptp(moved, axis=0).max()
+    if extent > room:
+        centre = moved.mean(axis=0)
+        factor = room / extent
+        matrix, shift = factor * matrix, centre + factor * (shift - centre)
+        moved = xy @ matrix.T + shift
+    inside = np.maximum(BORDER - moved.min(axis=0), 0) + np.minimum(FRAME - BORDER - moved.max(axis=0), 0)
+    return matrix, shift + inside
