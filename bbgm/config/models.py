@@ -102,7 +102,13 @@ class ViewsConfig(Model):
 
 
 class ProtocolConfig(Model):
-    """Split, pairs and keypoint filter (paper Sec. 4). VOC, SPair and some folders come with a split."""
+    """Split, pairs and keypoint filter (paper Sec. 4). VOC, SPair and some folders come with a split.
+
+    Attributes:
+        training_only: what changes the training pairs only: methods that differ in it have the same test pairs.
+    """
+
+    training_only: ClassVar[tuple[str, ...]] = ("wrong_labels", "views")
 
     filter: FilterName = "intersection"
     train_per_class: Positive = 20

@@ -5,7 +5,7 @@ May import `bbgm.tables` and everything below it.
 
 from bbgm.plotting.architecture import plot_construction, plot_extraction, plot_layer
 from bbgm.plotting.bounds import plot_bounds, plot_relaxations
-from bbgm.plotting.comparison import plot_table_comparison
+from bbgm.plotting.comparison import plot_steps, plot_table_comparison
 from bbgm.plotting.costs import plot_costs
 from bbgm.plotting.curves import plot_learning_curves, plot_loss_section
 from bbgm.plotting.cycle import plot_cycle
@@ -40,6 +40,7 @@ __all__ = [
     "plot_relaxations",
     "plot_slopes",
     "plot_solver_table",
+    "plot_steps",
     "plot_table_comparison",
     "plot_time_and_gap",
     "save_figure",

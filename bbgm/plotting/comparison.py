@@ -1,12 +1,13 @@
 """A table as a figure: what the runs obtained beside what the paper printed, class by class."""
 
+from collections.abc import Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from bbgm.plotting.style import WIDTH, literal, new_figure, styled
+from bbgm.plotting.style import RIGHT, WIDTH, WRONG, literal, new_figure, styled
 from bbgm.tables import SPECS, Table
 
 if TYPE_CHECKING:
@@ -130,3 +131,44 @@ def _plot_runs(ax: "Axes", table: Table, ours: list[pd.DataFrame], cap: float) -
         markers=[MARKERS[k % len(MARKERS)] for k in range(len(rows))], markeredgewidth=0.7,
         err_kws={"linewidth": 0.6, "linestyle": "-"},
     )  # fmt: skip
+
+
+@styled
+def plot_steps(table: Table, steps: Sequence[str], *, width: float = WIDTH) -> "Figure":
+    """From one row of a table to another, one change at a time: each step starts where the last one ended.
+
+    Small dots = runs, mark = their mean, bar = its 95 % interval over the runs (Student's t; none with one run);
+    green = up, orange = down, grey = the first.
+
+    Args:
+        steps: titles of rows that the table has, in this order.
+
+    Raises:
+        ValueError: no steps, or a title that is no row of ours in the table.
+    """
+    from scipy.stats import t
+
+    runs = {name: group[table.columns[-1]].to_numpy(float) for name, group in table.runs.groupby("method")}
+    if not steps or (missing := [name for name in steps if name not in runs]):
+        raise ValueError(f"steps {list(steps) if not steps else missing} are not rows of {table.name}: {sorted(runs)}")
+    means = [float(runs[name].mean()) for name in steps]
+    figure = new_figure(0.28 * len(steps) + 0.55, width)
+    ax = figure.subplots()
+    for k, (name, mean) in enumerate(zip(steps, means, strict=True)):
+        scores, before = runs[name], means[max(k - 1, 0)]
+        colour = "0.4" if k == 0 else RIGHT if mean >= before else WRONG
+        ax.barh(k, mean - before, left=before, height=0.5, color=colour, alpha=0.35, linewidth=0)
+        ax.plot([mean, mean], [k - 0.25, k + 1.25 if k + 1 < len(steps) else k + 0.25], color="0.6", linewidth=0.5)
+        spread = t.ppf(0.975, len(scores) - 1) * scores.std(ddof=1) / len(scores) ** 0.5 if len(scores) > 1 else 0
+        ax.plot(scores, [k + 0.17] * len(scores), linestyle="", marker="o", markersize=RUN, color=colour, alpha=0.45,
+                markeredgewidth=0)  # fmt: skip
+        ax.errorbar(mean, k, xerr=spread or None, color=colour, marker="o", markersize=3.5, elinewidth=0.7, capsize=1.5)
+        label = f"{mean:.1f}" if k == 0 else f"{mean:.1f} ({mean - before:+.1f})"
+        ax.annotate(label, (1, k), xycoords=("axes fraction", "data"), xytext=(4, 0), textcoords="offset points",
+                    va="center")  # fmt: skip
+    ax.set_yticks(range(len(steps)), [literal(name) for name in steps])
+    ax.set_ylim(len(steps) - 0.4, -0.6)
+    ax.set(xlabel="F1 score (%)" if "F1" in SPECS[table.name].title else "accuracy (%)")
+    ax.grid(axis="x")
+    ax.tick_params(axis="y", length=0)
+    return figure

@@ -100,7 +100,8 @@ def _all_but_seed(run: RunRecord) -> dict[str, Any]:
 def _protocol(run: RunRecord) -> dict[str, Any]:
     """What must be the same in methods that are compared: data, split and test pairs; not every one has test sets."""
     content = run.config.model_dump(by_alias=True, include={"data", "protocol"})
-    del content["protocol"]["test_sets_per_class"], content["protocol"]["set_size"]
+    for name in ("test_sets_per_class", "set_size", *run.config.protocol.training_only):
+        del content["protocol"][name]
     return content
 
 

@@ -237,3 +237,8 @@ def test_written_files_are_the_same_each_time_and_read_back(tree: Path, add_run:
 def test_filters_do_not_mix(tree: Path) -> None:
     with pytest.raises(ValueError, match=r"Willow-unfiltered: no finished run .*willow/willow/unfiltered"):
         tables.make_table("Willow-unfiltered", "willow", tree)
+
+
+def test_what_changes_training_pairs_only_is_compared(tree: Path, add_run: AddRun) -> None:
+    add_run(ACCURACY[0], method="other", title="Other", protocol={"views": {"count": 8}, "wrong_labels": 0.1})
+    assert "Other" in set(tables.make_table("Willow", "willow", tree).frame["method"])

@@ -137,19 +137,24 @@ def config(method: str, dataset: str = "voc", keypoint_filter: str = "intersecti
     return make_run({**content, "protocol": {"filter": keypoint_filter}})
 
 
+def studies(table: str) -> set[str]:
+    return {f"{table}-gradients", f"{table}-beyond"}
+
+
 @pytest.mark.parametrize(
     ("method", "dataset", "keypoint_filter", "shown"),
     [
-        ("bbgm", "voc", "intersection", {"PascalVOCBig", "PascalVOCAblation", "PascalVOC-gradients"}),
+        ("bbgm", "voc", "intersection", {"PascalVOCBig", "PascalVOCAblation", *studies("PascalVOC")}),
         ("imle", "voc", "intersection", {"PascalVOC-gradients"}),
         ("hinge", "willow", "intersection", {"Willow-gradients"}),
         ("dgmc", "voc", "intersection", {"PascalVOCSampling", "PascalVOCBig"}),
         ("dgmc", "voc", "inclusion", {"PascalVOCSampling"}),
-        ("sinkhorn", "voc", "intersection", {"PascalVOCAblation"}),
+        ("sinkhorn", "voc", "intersection", {"PascalVOCAblation", "PascalVOC-beyond"}),
+        ("info_nce", "willow", "intersection", {"Willow-beyond"}),
         ("bbgm_max", "voc", "unfiltered", {"PascalVOCunfiltered"}),
         ("bbgm_pretrain", "voc", "intersection", set()),
         ("dgmc_pt_wt", "willow", "intersection", {"Willow"}),
-        ("sinkhorn", "willow", "intersection", {"Willow"}),
+        ("sinkhorn", "willow", "intersection", {"Willow", "Willow-beyond"}),
         ("bbgm", "willow", "unfiltered", {"Willow-unfiltered"}),
         ("dgmc", "spair", "intersection", {"Spair", "Spair-classes"}),
         # A method of a user's own joins every table of its data and filter that compares methods.

@@ -77,7 +77,7 @@ def jobs(plan: str) -> dict[str, list[str]]:
 NOTEBOOKS_OF_STUDIES = ("12_gradients",)
 """A smoke pipeline makes none of their runs."""
 
-OF_STUDIES = ("PascalVOC-gradients", "Willow-gradients")
+OF_STUDIES = {name for name in TABLES if name.endswith(("-gradients", "-beyond"))}
 PAPER_TABLES = {name for name in TABLES if name not in ("Willow-unfiltered", *OF_STUDIES)}
 
 
