@@ -10,7 +10,7 @@ from bbgm.plotting.costs import plot_costs
 from bbgm.plotting.curves import plot_learning_curves, plot_loss_section
 from bbgm.plotting.cycle import plot_cycle
 from bbgm.plotting.filtering import plot_filters
-from bbgm.plotting.gallery import plot_gallery, plot_methods, typical_predictions
+from bbgm.plotting.gallery import plot_gallery, plot_images, plot_methods, typical_predictions
 from bbgm.plotting.landscape import plot_gradients, plot_loss_landscape, plot_slopes
 from bbgm.plotting.matching import draw_matching, plot_matching, plot_matchings
 from bbgm.plotting.solvers import plot_solver_table, plot_time_and_gap
@@ -30,6 +30,7 @@ __all__ = [
     "plot_filters",
     "plot_gallery",
     "plot_gradients",
+    "plot_images",
     "plot_layer",
     "plot_learning_curves",
     "plot_loss_landscape",

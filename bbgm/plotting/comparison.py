@@ -158,7 +158,8 @@ def plot_steps(table: Table, steps: Sequence[str], *, width: float = WIDTH) -> "
         scores, before = runs[name], means[max(k - 1, 0)]
         colour = "0.4" if k == 0 else RIGHT if mean >= before else WRONG
         ax.barh(k, mean - before, left=before, height=0.5, color=colour, alpha=0.35, linewidth=0)
-        ax.plot([mean, mean], [k - 0.25, k + 1.25 if k + 1 < len(steps) else k + 0.25], color="0.6", linewidth=0.5)
+        ax.plot([mean, mean], [k - 0.25, k + 1.25 if k + 1 < len(steps) else k + 0.25], color="0.6", linewidth=0.5,
+                linestyle="-")  # fmt: skip
         spread = t.ppf(0.975, len(scores) - 1) * scores.std(ddof=1) / len(scores) ** 0.5 if len(scores) > 1 else 0
         ax.plot(scores, [k + 0.17] * len(scores), linestyle="", marker="o", markersize=RUN, color=colour, alpha=0.45,
                 markeredgewidth=0)  # fmt: skip
@@ -168,6 +169,7 @@ def plot_steps(table: Table, steps: Sequence[str], *, width: float = WIDTH) -> "
                     va="center")  # fmt: skip
     ax.set_yticks(range(len(steps)), [literal(name) for name in steps])
     ax.set_ylim(len(steps) - 0.4, -0.6)
+    ax.margins(x=0.06)
     ax.set(xlabel="F1 score (%)" if "F1" in SPECS[table.name].title else "accuracy (%)")
     ax.grid(axis="x")
     ax.tick_params(axis="y", length=0)

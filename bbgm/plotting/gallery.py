@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bbgm.data.images.keypoints import FRAME, Dataset
+from bbgm.data.images.keypoints import FRAME, Dataset, KeypointImage
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.plotting.matching import GAP, plot_matching, plot_matchings
 from bbgm.plotting.style import RIGHT, WIDTH, WRONG, literal, new_figure, styled
@@ -93,6 +93,29 @@ def plot_methods(
         line[0].set_ylabel(literal(name))
     for ax, title in zip(axes[0], ("scores", "assignment", "matching"), strict=True):
         ax.set_title(title, pad=3)
+    return figure
+
+
+@styled
+def plot_images(images: Sequence[KeypointImage], *, columns: int = 5, width: float = WIDTH) -> "Figure":
+    """Images as the network gets them, with their keypoints, each keypoint in the same colour in all of them.
+
+    Raises:
+        ValueError: no images.
+    """
+    if not images:
+        raise ValueError("there are no images to draw: give one or more")
+    lines, side = -(-len(images) // columns), width / columns
+    figure = new_figure(side * lines, width)
+    axes = figure.subplots(lines, columns, squeeze=False)
+    place = {name: k for k, name in enumerate(dict.fromkeys(name for image in images for name in image.names))}
+    for ax in axes.flat:
+        ax.set_axis_off()
+    for ax, image in zip(axes.flat, images, strict=False):
+        ax.imshow(image.crop())
+        colours = [f"C{place[name] % 8}" for name in image.names]
+        ax.scatter(*image.xy.T, s=9, color=colours, edgecolor="white", linewidth=0.5)
+        ax.set(xlim=(0, FRAME), ylim=(FRAME, 0))
     return figure
 
 

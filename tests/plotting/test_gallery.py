@@ -1,5 +1,6 @@
 """Several methods on one pair."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -45,3 +46,17 @@ def test_true_matches_are_on_the_diagonal_and_matches_are_squares_in_their_colou
 def test_methods_must_agree(pair: KeypointPair) -> None:
     with pytest.raises(ValueError, match="give the same methods"):
         plotting.plot_methods(pair, {"a": Evidence(np.zeros((7, 6)))}, {"b": pair.truth})
+
+
+def test_images_show_each_keypoint_in_one_colour(tmp_path: Path) -> None:
+    spots = np.array([(20.0, 30.0), (200.0, 100.0), (90.0, 220.0)])
+    one = grey_image(tmp_path, "a", spots)
+    other = replace(one, names=one.names[::-1], xy=spots[::-1] + 5)
+    figure = plotting.plot_images([one, other], columns=3)
+    first, second = (ax.collections[0] for ax in figure.axes[:2])
+    np.testing.assert_array_equal(first.get_offsets(), spots)
+    np.testing.assert_array_equal(second.get_offsets(), spots[::-1] + 5)
+    np.testing.assert_array_equal(first.get_facecolors(), second.get_facecolors()[::-1])
+    assert len({tuple(colour) for colour in first.get_facecolors()}) == 3
+    with pytest.raises(ValueError, match="no images to draw"):
+        plotting.plot_images([])

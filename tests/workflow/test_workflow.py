@@ -74,7 +74,7 @@ def jobs(plan: str) -> dict[str, list[str]]:
     return {rule: sorted(outputs) for rule, outputs in found.items()}
 
 
-NOTEBOOKS_OF_STUDIES = ("12_gradients",)
+NOTEBOOKS_OF_STUDIES = ("12_gradients", "13_beyond")
 """A smoke pipeline makes none of their runs."""
 
 OF_STUDIES = {name for name in TABLES if name.endswith(("-gradients", "-beyond"))}

@@ -85,6 +85,7 @@ OF_TABLES = {
     "10_ablations": {"PascalVOCAblation"},
     "11_methods": {"PascalVOCBig"},
     "12_gradients": {"PascalVOC-gradients"},
+    "13_beyond": {"PascalVOC-beyond"},
 }
 NOTEBOOKS = OF_WILLOW if any(run.data.dataset == "willow" for run in RUNS) else {}
 NOTEBOOKS |= {name: tables_of(*tables) for name, tables in OF_TABLES.items() if tables.issubset(TABLES)}
