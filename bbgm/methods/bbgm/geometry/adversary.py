@@ -99,15 +99,23 @@ def _moved(sides: Sides, distinct: Sequence[Side], offset: Tensor, look: Look | 
 
 @contextmanager
 def buffers_kept(network: nn.Module, left_out: tuple[str, ...]) -> Iterator[None]:
-    """Restore a network's buffers at the end: running means of batch norm, and what else follows the losses it sees.
+    """Keep a network's buffers as they are: running means of batch norm, and what else follows the losses that it sees.
+
+    Within the block there are copies in their places, because a backward pass still to come may need the originals.
 
     Args:
         left_out: prefixes of names of buffers that do not change.
     """
-    kept = {name: buffer.clone() for name, buffer in network.named_buffers() if not name.startswith(left_out)}
+    kept = {name: buffer for name, buffer in network.named_buffers() if not name.startswith(left_out)}
     try:
+        for name, buffer in kept.items():
+            _put(network, name, buffer.clone())
         yield
     finally:
-        with torch.no_grad():
-            for name, buffer in kept.items():
-                network.get_buffer(name).copy_(buffer)
+        for name, buffer in kept.items():
+            _put(network, name, buffer)
+
+
+def _put(network: nn.Module, name: str, buffer: Tensor) -> None:
+    owner, _, own = name.rpartition(".")
+    setattr(network.get_submodule(owner), own, buffer)

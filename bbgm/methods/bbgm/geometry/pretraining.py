@@ -68,7 +68,7 @@ def pretrained_encoder(
         encoder.requires_grad_(True)
         encoder.last.requires_grad_(False)
         parameters = [*encoder.parameters(), *(decoder.parameters() if decoder else ())]
-        optimiser = torch.optim.Adam(parameters, lr=how.learning_rate)
+        optimiser = torch.optim.Adam(parameters, lr=how.learning_rate, fused=True)
         for iteration in range(how.iterations):
             pairs = sample_training_batch(dataset, protocol, seed, EPOCH, iteration, how.batch_size)
             graphs = [xy for pair in pairs for xy in (pair.source.xy[pair.kept1], pair.target.xy[pair.kept2])]
@@ -83,7 +83,7 @@ def copies_loss(
 ) -> Tensor:
     """The loss of a batch of graphs, each with keypoints (n, 2), px; draws their copies."""
     copies = [moved_at_random(xy, how.copies) for xy in keypoints]
-    one, two = (hidden_features(encoder, part) for part in (keypoints, copies))
+    one, two = hidden_features(encoder, [*keypoints, *copies]).chunk(2)
     n = [len(xy) for xy in keypoints]
     there = torch.arange(max(n)) < torch.tensor(n)[:, None]
     logits = F.normalize(one, dim=2) @ F.normalize(two, dim=2).transpose(1, 2) / how.temperature

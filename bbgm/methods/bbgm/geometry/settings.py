@@ -42,8 +42,8 @@ class AdversaryConfig(Model):
 class PretrainConfig(Model):
     """Training of the encoder of positions before all else (`bbgm.methods.bbgm.geometry.pretraining`)."""
 
-    iterations: Positive = 500
-    batch_size: Positive = Field(16, description="pairs of images, whose graphs are copied")
+    iterations: Positive = 300
+    batch_size: Positive = Field(8, description="pairs of images, whose graphs are copied")
     learning_rate: float = Field(1e-3, gt=0, description="of Adam")
     temperature: float = Field(0.5, gt=0, description="of the cosines; PREGM's tau is its inverse")
     triangles: float = Field(1 / 32, ge=0, description="weight of the decoder of triangles; 0: there is none")
