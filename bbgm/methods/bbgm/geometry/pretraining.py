@@ -73,7 +73,7 @@ def pretrained_encoder(
             pairs = sample_training_batch(dataset, protocol, seed, EPOCH, iteration, how.batch_size)
             graphs = [xy for pair in pairs for xy in (pair.source.xy[pair.kept1], pair.target.xy[pair.kept2])]
             optimiser.zero_grad()
-            copies_loss(encoder, decoder, graphs, how).backward()
+            torch.autograd.backward(copies_loss(encoder, decoder, graphs, how))
             optimiser.step()
     return encoder
 

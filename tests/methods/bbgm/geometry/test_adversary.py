@@ -61,10 +61,10 @@ def test_the_gradient_is_that_of_differences(make_pair, network):
             for axis in (0, 1):
                 values = []
                 for sign in (1, -1):
-                    offset = np.zeros((len(side.kept), 2))
-                    offset[i, axis] = sign * 0.02
+                    push = np.zeros((len(side.kept), 2))
+                    push[i, axis] = sign * 0.02
                     with torch.no_grad():
-                        values.append(matcher._loss(pairs, shifted(flat, number, offset, look), features).item())
+                        values.append(matcher._loss(pairs, shifted(flat, number, push, look), features).item())
                 found.append((slope[i, axis].item(), (values[0] - values[1]) / 0.04))
     ours, quotients = np.array(found).T
     scale = np.abs(quotients).max()
@@ -96,7 +96,7 @@ def test_the_loss_is_larger_there_than_anywhere_by_chance(pairs, network):
 
 def pushed(sides, rng, size):
     """All distinct graphs moved to random corners of their boxes."""
-    corners = {}
+    corners: dict[tuple[str, bytes], np.ndarray] = {}
     for both in sides:
         for side in both:
             corners.setdefault(side.key, side.place + size * rng.choice([-1, 1], (len(side.kept), 2)))
