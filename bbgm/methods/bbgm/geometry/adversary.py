@@ -92,9 +92,13 @@ def _moved(sides: Sides, distinct: Sequence[Side], offset: Tensor, look: Look | 
     there = {}
     for side, part, features in zip(distinct, torch.split(offset, sizes), seen, strict=True):
         points = torch.tensor(side.place) + part
-        traced = points if points.requires_grad else None
-        there[side.key] = {"xy": points.detach().numpy(), "points": traced, "seen": features}
-    return [(replace(one, **there[one.key]), replace(two, **there[two.key])) for one, two in sides]
+        there[side.key] = points.detach().numpy(), points if points.requires_grad else None, features
+
+    def put(side: Side) -> Side:
+        xy, points, features = there[side.key]
+        return replace(side, xy=xy, points=points, seen=features)
+
+    return [(put(one), put(two)) for one, two in sides]
 
 
 @contextmanager
