@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from scipy.spatial import Delaunay, QhullError
@@ -86,8 +87,12 @@ def pseudo_coordinates(graph: Graph, frame: float = 256.0) -> np.ndarray:
     (authors' code).
     """
     source, target = graph.edge_index
-    relative = 0.5 + 0.5 * (graph.xy[source] - graph.xy[target]) / frame
-    return np.asarray(relative.clip(0, 1), dtype=np.float32)
+    return np.asarray(relative_positions(graph.xy[source], graph.xy[target], frame), dtype=np.float32)
+
+
+def relative_positions(source: Any, target: Any, frame: float) -> Any:
+    """`pseudo_coordinates` (E, 2) of edges whose ends are there, arrays or tensors (E, 2), px; in their own type."""
+    return (0.5 + 0.5 * (source - target) / frame).clip(0, 1)
 
 
 def largest_offset(graph: Graph) -> float:

@@ -114,7 +114,7 @@ class VisualMatcher(Matcher):
     def parameter_groups(self, lr: float, backbone_factor: float) -> list[dict[str, Any]]:
         """See `Matcher.parameter_groups`; the backbone learns at ``backbone_factor * lr``, or not at all if frozen."""
         backbone = [p for p in self.backbone.parameters() if p.requires_grad]
-        head = [p for name, p in self.named_parameters() if not name.startswith("backbone.")]
+        head = [p for name, p in self.named_parameters() if p.requires_grad and not name.startswith("backbone.")]
         groups = [
             {"name": "head", "params": head, "lr": lr},
             {"name": "backbone", "params": backbone, "lr": backbone_factor * lr},
@@ -152,7 +152,10 @@ class VisualMatcher(Matcher):
         """
         distinct = {side.key: side for both in sides for side in both}
         graphs = [side.graph() for side in distinct.values()]
-        nodes = [features[side.image.image_id][0][torch.from_numpy(side.kept)].to(like) for side in distinct.values()]
+        nodes = [
+            (features[side.image.image_id][0][torch.from_numpy(side.kept)] if side.seen is None else side.seen).to(like)
+            for side in distinct.values()
+        ]
         starts = np.cumsum([0] + [len(part) for part in nodes]).tolist()
         rows = [
             compute(torch.cat(nodes[i : i + GRAPHS]), graphs[i : i + GRAPHS]) for i in range(0, len(graphs), GRAPHS)

@@ -15,6 +15,22 @@ Key = tuple[str, bytes]
 
 
 @dataclass(frozen=True, eq=False)
+class TracedGraph(Graph):
+    """A graph that passes gradients on to the coordinates of its nodes.
+
+    Attributes:
+        points: (n, 2) float64, px, on the CPU: the same as ``xy``.
+    """
+
+    points: Tensor
+
+
+def coordinates(graph: Graph) -> Tensor:
+    """Where the nodes of a graph are, (n, 2) float64, px; it passes gradients on if the graph does."""
+    return graph.points if isinstance(graph, TracedGraph) else torch.tensor(graph.xy)
+
+
+@dataclass(frozen=True, eq=False)
 class Side:
     """One image of a pair.
 
@@ -23,12 +39,16 @@ class Side:
         kept: (n,) its kept keypoints, in the order of the image's list.
         rank: (n,) for each keypoint in the pair's own order its index in ``kept``.
         xy: (n, 2) where the kept keypoints are, px; None: where the image has them.
+        points: the same as ``xy``, as a tensor that gets a gradient; None: it gets none.
+        seen: (n, C) visual features of the kept keypoints; None: those of the image where it has them.
     """
 
     image: KeypointImage
     kept: np.ndarray
     rank: np.ndarray
     xy: np.ndarray | None = None
+    points: Tensor | None = None
+    seen: Tensor | None = None
 
     @classmethod
     def make(cls, image: KeypointImage, kept: np.ndarray) -> "Side":
@@ -43,7 +63,13 @@ class Side:
 
     def graph(self) -> Graph:
         """Delaunay graph of the kept keypoints, in the order of the image's list."""
-        return delaunay_graph(self.image.xy[self.kept] if self.xy is None else self.xy)
+        graph = delaunay_graph(self.place)
+        return graph if self.points is None else TracedGraph(graph.xy, graph.edge_index, self.points)
+
+    @property
+    def place(self) -> np.ndarray:
+        """(n, 2) where the kept keypoints are, px."""
+        return self.image.xy[self.kept] if self.xy is None else self.xy
 
     def shuffled(self, graph: Graph) -> Graph:
         """That graph with its nodes in the pair's order; the edges stay in theirs."""

@@ -11,7 +11,7 @@ Differences from torch_geometric's SplineConv, whose numbers and parameter layou
    per edge are gathered. (The reference multiplies each edge by each of its four, on a CPU without a fast product.)
 2. No atomic scatter: sums and maxima run over rows in a fixed order, so equal inputs give equal bits.
 3. Where several edges attain a maximum, the first of them takes the gradient.
-4. Coordinates get no gradient, and those outside of [0, 1] are an error.
+4. Coordinates outside of [0, 1] are an error. They get a gradient if they require one: on a knot, that from its right.
 """
 
 from dataclasses import dataclass
@@ -59,14 +59,17 @@ class SplinePlan:
             pseudo: (E, 2) in [0, 1].
             kernel_size: K, matrices per side.
         """
-        edge_index, pseudo = edge_index.cpu(), pseudo.detach().cpu().double()
-        _check(nodes, edge_index, pseudo)
+        edge_index, pseudo = edge_index.cpu(), pseudo.cpu().double()
+        _check(nodes, edge_index, pseudo.detach())
         source, target = edge_index
         place = pseudo * (kernel_size - 1)
         corner = torch.tensor([[0, 0], [1, 0], [0, 1], [1, 1]])
         # The last interval is closed, so that u = 1 lies in it.
-        knot = place.floor().clamp(max=kernel_size - 2).long()[:, None] + corner  # (E, 4, 2)
-        basis = (1 - (place[:, None] - knot).abs()).prod(dim=2)
+        first = place.detach().floor().clamp(max=kernel_size - 2)
+        knot = first.long()[:, None] + corner  # (E, 4, 2)
+        fraction = (place - first)[:, None]
+        weights = torch.where(corner.bool(), fraction, 1 - fraction)
+        basis = weights[:, :, 0] * weights[:, :, 1]
         matrix = knot[:, :, 0] + kernel_size * knot[:, :, 1]
         unique, pair = torch.unique(matrix * nodes + source[:, None], return_inverse=True)
         pair_matrix, pair_node = unique.div(max(nodes, 1), rounding_mode="floor"), unique.remainder(max(nodes, 1))
@@ -111,13 +114,16 @@ class _SplineAggregation(torch.autograd.Function):
     """Messages and their aggregation, with the sums of the backward pass in a fixed order too."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor, plan: SplinePlan, aggregation: Aggregation) -> Tensor:
-        """From node features (N, in) and matrices (K K, in, out) to (N, out); nodes without edges get 0."""
+    def forward(
+        ctx: Any, x: Tensor, weight: Tensor, basis: Tensor, plan: SplinePlan, aggregation: Aggregation
+    ) -> Tensor:
+        """From node features (N, in) and matrices (K K, in, out) to (N, out); nodes without edges get 0.
+
+        ``basis`` is that of the plan; it is an argument because it may require a gradient.
+        """
         rows = x[plan.pair_node]
-        products = x.new_empty(len(rows), weight.shape[2])
-        for matrix, start, stop in plan.segments:
-            torch.mm(rows[start:stop], weight[matrix], out=products[start:stop])
-        messages = F.embedding_bag(plan.pair, products, per_sample_weights=plan.basis, mode="sum")
+        products = _products(rows, weight, plan)
+        messages = F.embedding_bag(plan.pair, products, per_sample_weights=basis, mode="sum")
         if aggregation == "max":
             result, chosen = _first_maximum(messages, plan.incoming)
         else:
@@ -126,15 +132,15 @@ class _SplineAggregation(torch.autograd.Function):
             filled = torch.cat([messages, messages.new_zeros(1, messages.shape[1])])
             result, chosen = filled[plan.incoming].sum(dim=1) * scale, scale
         ctx.plan, ctx.aggregation = plan, aggregation
-        ctx.save_for_backward(rows, weight, chosen)
+        ctx.save_for_backward(rows, weight, basis, chosen)
         return result
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, None, None]:
-        """Gradients for x and weight."""
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None, None, None]:
+        """Gradients for x, weight and basis."""
         plan: SplinePlan = ctx.plan
-        rows, weight, chosen = ctx.saved_tensors
+        rows, weight, basis, chosen = ctx.saved_tensors
         edges, pairs = len(plan.pair), len(plan.pair_node)
         messages = gradient.new_zeros(edges + 1, gradient.shape[1])  # the last row takes what belongs to no edge
         if ctx.aggregation == "max":
@@ -145,9 +151,9 @@ class _SplineAggregation(torch.autograd.Function):
         # The transpose of the forward sum: for each pair its edges, weighted.
         flat = plan.pair.flatten()
         order = torch.argsort(flat, stable=True)
-        products = _sum_rows(messages, order // 4, flat[order], pairs, plan.basis.flatten()[order])
+        products = _sum_rows(messages, order // 4, flat[order], pairs, basis.flatten()[order])
 
-        grad_x = grad_weight = None
+        grad_x = grad_weight = grad_basis = None
         if ctx.needs_input_grad[0]:
             grad_rows = torch.empty_like(rows)
             for matrix, start, stop in plan.segments:
@@ -161,7 +167,19 @@ class _SplineAggregation(torch.autograd.Function):
                 grad_weight[matrix].zero_()
             for matrix, start, stop in plan.segments:
                 torch.mm(rows[start:stop].T, products[start:stop], out=grad_weight[matrix])
-        return grad_x, grad_weight, None, None
+        if ctx.needs_input_grad[2]:
+            made = _products(rows, weight, plan)
+            corners = [(made[pair] * messages[:edges]).sum(dim=1) for pair in plan.pair.T]
+            grad_basis = torch.stack(corners, dim=1)
+        return grad_x, grad_weight, grad_basis, None, None
+
+
+def _products(rows: Tensor, weight: Tensor, plan: SplinePlan) -> Tensor:
+    """The product (P, out) of each pair's row (P, in) with its matrix."""
+    products = rows.new_empty(len(rows), weight.shape[2])
+    for matrix, start, stop in plan.segments:
+        torch.mm(rows[start:stop], weight[matrix], out=products[start:stop])
+    return products
 
 
 def _first_maximum(messages: Tensor, incoming: Tensor) -> tuple[Tensor, Tensor]:
@@ -261,7 +279,7 @@ class SplineConv(nn.Module):
         """Apply the layer to the graph of a plan, which several layers can share."""
         result = x.new_zeros(len(x), self.weight.shape[2])
         if len(plan.pair):
-            result = _SplineAggregation.apply(x, self.weight, plan, self.aggr)
+            result = _SplineAggregation.apply(x, self.weight, plan.basis, plan, self.aggr)
         if self.lin is not None:
             result = result + F.linear(x, self.lin.weight, self.bias)
         elif self.bias is not None:

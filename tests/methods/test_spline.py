@@ -87,11 +87,23 @@ def test_gradient_is_numerical(aggregation):
     layer = make_layer(3, 2, aggr=aggregation, kernel_size=3)
     graph = delaunay_graph(np.random.default_rng(1).uniform(0, 256, (6, 2)))
     edge_index = torch.from_numpy(graph.edge_index)
-    pseudo = torch.from_numpy(pseudo_coordinates(graph)).double()
+    pseudo = torch.from_numpy(pseudo_coordinates(graph)).double().requires_grad_()
     x = torch.randn(6, 3, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(
-        lambda x, w: torch.func.functional_call(layer, {"weight": w}, (x, edge_index, pseudo)), (x, layer.weight)
+        lambda x, w, u: torch.func.functional_call(layer, {"weight": w}, (x, edge_index, u)),
+        (x, layer.weight, pseudo),
     )
+
+
+def test_gradient_of_coordinates_on_a_knot_is_that_from_its_right():
+    layer = make_layer(3, 2, kernel_size=3)
+    x = torch.randn(2, 3, dtype=torch.float64)
+    edge_index = torch.tensor([[0], [1]])
+    knot, beyond = (torch.tensor([[0.5 + h, 0.25]], dtype=torch.float64, requires_grad=True) for h in (0, 0.01))
+    values = [layer(x, edge_index, u).sum() for u in (knot, beyond)]
+    values[0].backward()
+    assert knot.grad is not None
+    assert knot.grad[0, 0].item() == pytest.approx((values[1] - values[0]).item() / 0.01)
 
 
 def test_node_without_edges_gets_its_own_feature_only():

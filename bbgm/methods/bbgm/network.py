@@ -8,19 +8,19 @@ graph does not depend on how a pair shuffles its keypoints, and each is refined 
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import cast
 
 import numpy as np
 import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 from torch.func import functional_call
 
 from bbgm.config import AFFINITIES, LAYERS, MARGINS, SPLINES
-from bbgm.data.images.keypoints import FRAME
+from bbgm.data.images.keypoints import Dataset
 from bbgm.data.sampling.pairs import KeypointPair
-from bbgm.features.cache import Features
-from bbgm.graphs.delaunay import Graph, joint_edges, pseudo_coordinates
+from bbgm.features.cache import Features, compute_maps, features_in_maps
+from bbgm.graphs.delaunay import Graph
 from bbgm.matching.blackbox import SolverLayer
 from bbgm.matching.gradients.batch import GradientOptions
 from bbgm.matching.instance import Instance
@@ -32,39 +32,19 @@ from bbgm.methods.bbgm.affinity import Affinity, global_features
 from bbgm.methods.bbgm.contrast.batch import Batch
 from bbgm.methods.bbgm.contrast.loss import ContrastLoss
 from bbgm.methods.bbgm.contrast.projection import Projection
-from bbgm.methods.bbgm.contrast.teacher import Teacher
+from bbgm.methods.bbgm.contrast.teacher import LEFT_OUT, Teacher
 from bbgm.methods.bbgm.count import CountHead, shift_to_counts
-from bbgm.methods.bbgm.jitter import jittered
+from bbgm.methods.bbgm.geometry.adversary import Look, adversarial, buffers_kept
+from bbgm.methods.bbgm.geometry.jitter import jittered
+from bbgm.methods.bbgm.geometry.positions import PositionEncoder
+from bbgm.methods.bbgm.geometry.pretraining import pretrained_encoder
+from bbgm.methods.bbgm.geometry.refinement import SplineCNN
 from bbgm.methods.bbgm.margins import normalised
 from bbgm.methods.bbgm.nonzero import NonzeroGradients
-from bbgm.methods.bbgm.positions import PositionEncoder
 from bbgm.methods.bbgm.settings import BBGMRun, SolverConfig
 from bbgm.methods.bbgm.unmatched import UnmatchedCosts
 from bbgm.methods.losses import true_matches
-from bbgm.methods.spline import RootInit, SplineConv, SplinePlan
-
-
-class SplineCNN(nn.Module):
-    """Geometric refinement: x + weight * SplineConv(ReLU(SplineConv(x))), maxima over the neighbours, C -> C -> C."""
-
-    def __init__(
-        self,
-        channels: int,
-        weight: float,
-        layer: type[SplineConv] = SplineConv,
-        root_init: RootInit = "channels",
-    ) -> None:
-        super().__init__()
-        self.weight = weight
-        self.first, self.second = (layer(channels, channels, root_init=root_init) for _ in range(2))
-
-    def forward(self, x: Tensor, graphs: Sequence[Graph]) -> Tensor:
-        """Refine the features (N, C) of the nodes of several graphs, one graph after another."""
-        pseudo = np.concatenate([pseudo_coordinates(graph, FRAME) for graph in graphs])
-        ends, coordinates = torch.from_numpy(joint_edges(graphs)), torch.from_numpy(pseudo)
-        plan = SplinePlan.make(len(x), ends, coordinates, self.first.kernel_size).to(x)
-        hidden = F.relu(self.first.apply_plan(x, plan))
-        return x + self.weight * self.second.apply_plan(hidden, plan)
+from bbgm.methods.spline import SplineConv
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +90,7 @@ class BBGM(VisualMatcher):
     """
 
     def __init__(self, config: BBGMRun) -> None:
-        network, self._settings = config.network, config.solver
+        network, self._settings, self._config = config.network, config.solver, config
         with seeded(config.seed):
             super().__init__(network)
             channels, global_channels = self.backbone.node_channels, 2 * self.backbone.global_channels
@@ -131,7 +111,7 @@ class BBGM(VisualMatcher):
             self.count_head = CountHead() if network.count == "predicted" else None
             self.positions = PositionEncoder(channels, network.positions) if network.positions.kind != "none" else None
             self.projection = Projection(channels, network.projection) if network.projection else None
-        self._positions_first, self._jitter = network.positions.place == "before", config.jitter
+        self._positions_first = network.positions.place == "before"
         self.contrast = ContrastLoss(config.contrast) if config.contrast.terms else None
         teacher = config.contrast.teacher if config.contrast.terms else None
         self.teacher = Teacher(self, teacher) if teacher else None
@@ -148,12 +128,60 @@ class BBGM(VisualMatcher):
         """The instances of pairs, in the order of their kept keypoints, without margin; differentiable."""
         return [instance for part in self.forward_passes(*self.sides_of(pairs)) for instance in part.instances()]
 
+    def prepare(self, dataset: Dataset) -> None:
+        """Pre-train the encoder of positions, if the settings say so; see `Matcher.prepare`.
+
+        The first values of its other layers, and of the rest of the network, do not depend on it.
+        """
+        settings = self._config.network.positions
+        if self.positions is None or settings.pretrain is None:
+            return
+        channels = self.backbone.node_channels
+        encoder = pretrained_encoder(channels, settings, dataset, self._config.protocol, self._config.seed)
+        learned = {name: value for name, value in encoder.state_dict().items() if not name.startswith("last.")}
+        self.positions.load_state_dict({**self.positions.state_dict(), **learned})
+        if self.teacher is not None:
+            self.teacher.start_from(self)
+
     def loss(self, pairs: Sequence[KeypointPair]) -> Tensor:
-        """Distance of the matchings, with the cost margin, to the true ones, averaged over the batch."""
+        """Distance of the matchings, with the cost margin, to the true ones, averaged over the batch.
+
+        With an adversary, `batch_accuracy` and `batch_numbers` are those of the keypoints that it has moved.
+        """
+        if not self.training:
+            return self._loss(pairs, *self.sides_of(pairs))
+        if self.contrast is not None:
+            self.contrast.clamp()
+        if self.teacher is not None:
+            self.teacher.follow(self)
+        adversary, jitter = self._config.adversary, self._config.jitter
+        sides, features, look = self._sides_to_move(pairs) if adversary.on else (*self.sides_of(pairs), None)
+        if jitter.on:
+            sides = jittered(sides, jitter)
+        if not adversary.on:
+            return self._loss(pairs, sides, features)
+        clean = self._loss(pairs, sides, features) if adversary.weight < 1 else 0.0
+        with buffers_kept(self, LEFT_OUT):
+            moved = adversarial(sides, partial(self._loss, pairs, features=features), adversary, look)
+        return adversary.weight * self._loss(pairs, moved, features) + (1 - adversary.weight) * clean
+
+    def _sides_to_move(
+        self, pairs: Sequence[KeypointPair]
+    ) -> tuple[list[tuple[Side, Side]], dict[str, Features], Look | None]:
+        """As `sides_of`, and what keypoints look like elsewhere, unless the backbone is frozen."""
+        if self.backbone.frozen:
+            return *self.sides_of(pairs), None
+        sides = [(Side.make(pair.source, pair.kept1), Side.make(pair.target, pair.kept2)) for pair in pairs]
+        images = list({side.image.image_id: side.image for both in sides for side in both}.values())
+        maps, pooled = compute_maps(self.backbone, images)
+        seen = zip(features_in_maps(maps, images, self._unit), pooled, strict=True)
+        return sides, dict(zip((image.image_id for image in images), seen, strict=True)), Look(maps, images, self._unit)
+
+    def _loss(
+        self, pairs: Sequence[KeypointPair], sides: Sequence[tuple[Side, Side]], features: Mapping[str, Features]
+    ) -> Tensor:
+        """The loss of pairs with these sides; see `forward_passes`."""
         settings = self._settings
-        sides, features = self.sides_of(pairs)
-        if self.training and self._jitter.on:
-            sides = jittered(sides, self._jitter)
         passes = list(self.forward_passes(sides, features))
         costs = [instance for part in passes for instance in part.instances()]
         truth, unary = true_matches(pairs, costs[0].unary), [cost.unary for cost in costs]
@@ -187,15 +215,11 @@ class BBGM(VisualMatcher):
         sides: Sequence[tuple[Side, Side]],
         features: Mapping[str, Features],
     ) -> Tensor | float:
-        """The sum of `contrast.terms`; the teacher first follows the network, if there is one."""
+        """The sum of `contrast.terms`, with the opinion of the teacher, if there is one."""
         if self.contrast is None:
             return 0.0
-        if self.training:
-            self.contrast.clamp()
         batch = self.contrast.batch(pairs, passes, self.vertex_affinity)
         if self.teacher is not None:
-            if self.training:
-                self.teacher.follow(self)
             with torch.no_grad():
                 seen = functional_call(self, self.teacher.state(self), (pairs, sides, features))
             batch = batch.taught_by(seen, self.teacher.alpha)

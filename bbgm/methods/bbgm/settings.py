@@ -19,44 +19,7 @@ from bbgm.config import (
 )
 from bbgm.config.models import Count, Positive
 from bbgm.methods.bbgm.contrast.settings import ContrastConfig
-
-
-class PositionsConfig(Model):
-    """Features of where a keypoint is (`bbgm.methods.bbgm.positions`)."""
-
-    kind: Literal["none", "mlp", "attention"] = Field(
-        "none", description="mlp: each keypoint by itself; attention: it also sees the others of its graph"
-    )
-    coordinates: Literal["frame", "spread", "both"] = Field(
-        "spread", description="in the frame, or about the graph's mean and in units of its size"
-    )
-    place: Literal["before", "after"] = Field("before", description="added before or after SplineCNN")
-    scale: float = Field(0.1, description="factor of these features")
-    width: Positive = 128
-    blocks: Positive = Field(3, description="of self-attention")
-    heads: Positive = 4
-
-    @model_validator(mode="after")
-    def _heads_divide_the_width(self) -> Self:
-        if self.width % self.heads:
-            raise ValueError(f"positions.width is {self.width}: make it a multiple of positions.heads, {self.heads}")
-        return self
-
-
-class JitterConfig(Model):
-    """How keypoints are moved in training (`bbgm.methods.bbgm.jitter`); each draw is uniform up to these numbers."""
-
-    rotation: float = Field(0.0, ge=0, le=180, description="degrees, either way")
-    scale: float = Field(0.0, ge=0, le=2, description="of the logarithm of the size")
-    stretch: float = Field(0.0, ge=0, le=2, description="of the logarithm of the width; the height gets its inverse")
-    shear: float = Field(0.0, ge=0, le=2)
-    translation: float = Field(0.0, ge=0, description="px of 256")
-    noise: float = Field(0.0, ge=0, description="standard deviation of each coordinate of each keypoint, px of 256")
-
-    @property
-    def on(self) -> bool:
-        """Whether anything is moved."""
-        return self != JitterConfig()
+from bbgm.methods.bbgm.geometry.settings import AdversaryConfig, JitterConfig, PositionsConfig
 
 
 class NetworkConfig(BackboneConfig):
@@ -152,6 +115,7 @@ class BBGMRun(RunConfig):
     solver: SolverConfig = SolverConfig()
     contrast: ContrastConfig = ContrastConfig()
     jitter: JitterConfig = JitterConfig()
+    adversary: AdversaryConfig = AdversaryConfig()
 
     @property
     def visual(self) -> NetworkConfig:
@@ -184,6 +148,16 @@ class BBGMRun(RunConfig):
             raise ValueError("solver.weight is 0 and contrast.terms is empty: name a term, or give the solver a weight")
         if "edge_nce" in self.contrast.terms and not self.network.quadratic:
             raise ValueError("contrast.terms.edge_nce learns costs of edges: set network.quadratic: true")
+        return self
+
+    @model_validator(mode="after")
+    def _the_network_sees_where_keypoints_are(self) -> Self:
+        network = self.network
+        if self.adversary.on and network.freeze_backbone and not network.refine and network.positions.kind == "none":
+            raise ValueError(
+                "adversary moves keypoints, but with a frozen backbone the network sees where they are only by its "
+                "refinement and its positions: set network.refine: true or network.positions.kind, or steps: 0"
+            )
         return self
 
     @model_validator(mode="after")

@@ -29,6 +29,12 @@ class Teacher(nn.Module):
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
 
     @torch.no_grad()
+    def start_from(self, network: nn.Module) -> None:
+        """Copy the network's parameters as they are, before its first step."""
+        for name, parameter in _copied(network).items():
+            self.get_buffer(_buffer(name)).copy_(parameter)
+
+    @torch.no_grad()
     def follow(self, network: nn.Module) -> None:
         """One step towards the network's parameters."""
         for name, parameter in _copied(network).items():

@@ -2,7 +2,8 @@
 
     coordinates -> MLP -> self-attention among the keypoints of a graph, several blocks -> Linear
 
-1. PREGM trains the encoder first, on random affine copies, and then keeps it as it is; here it learns with the rest.
+1. PREGM trains the encoder first, on random affine copies, and then keeps it as it is. Here it learns with the rest,
+   unless `pretrain` says otherwise (`bbgm.methods.bbgm.geometry.pretraining`).
 2. The output is multiplied by a small number, because visual features are of unit length and random ones are not.
 """
 
@@ -16,7 +17,8 @@ from torch.nn.utils.rnn import pad_sequence
 
 from bbgm.data.images.keypoints import FRAME
 from bbgm.graphs.delaunay import Graph
-from bbgm.methods.bbgm.settings import PositionsConfig
+from bbgm.methods.batching import TracedGraph, coordinates
+from bbgm.methods.bbgm.geometry.settings import PositionsConfig
 
 
 class SelfAttention(nn.Module):
@@ -55,11 +57,18 @@ class PositionEncoder(nn.Module):
         blocks = settings.blocks if settings.kind == "attention" else 0
         self.blocks = nn.ModuleList(SelfAttention(width, settings.heads) for _ in range(blocks))
         self.norm, self.last = nn.LayerNorm(width), nn.Linear(width, channels)
+        if settings.pretrain is not None and settings.pretrain.freeze:
+            self.requires_grad_(False)
+            self.last.requires_grad_(True)
 
     def forward(self, graphs: Sequence[Graph]) -> Tensor:
         """The nodes of the graphs, one graph after another."""
-        like = self.first.weight
-        x = torch.from_numpy(np.concatenate([self._coordinates(graph.xy) for graph in graphs])).to(like)
+        features: Tensor = self._settings.scale * self.last(self.hidden(graphs))
+        return features
+
+    def hidden(self, graphs: Sequence[Graph]) -> Tensor:
+        """What the last layer sees of the nodes, (N, width)."""
+        x = torch.cat([self._coordinates(graph) for graph in graphs]).to(self.first.weight)
         x = self.norm(self.second(F.relu(self.first(x))))
         if self.blocks:
             sizes = [len(graph.xy) for graph in graphs]
@@ -68,15 +77,16 @@ class PositionEncoder(nn.Module):
             for block in self.blocks:
                 x = block(x, mask)
             x = x[mask]
-        return self._settings.scale * self.last(x)
+        return x
 
-    def _coordinates(self, xy: np.ndarray) -> np.ndarray:
-        """What the encoder sees of keypoints (n, 2)."""
+    def _coordinates(self, graph: Graph) -> Tensor:
+        """What the encoder sees of the nodes of a graph, (n, 2) or (n, 4) float64."""
+        xy = coordinates(graph)
         frame = 2 * xy / FRAME - 1
         if self._settings.coordinates == "frame":
             return frame
-        own = standardised(xy)
-        return own if self._settings.coordinates == "spread" else np.concatenate([frame, own], axis=1)
+        own = traced_standardised(xy) if isinstance(graph, TracedGraph) else torch.from_numpy(standardised(graph.xy))
+        return own if self._settings.coordinates == "spread" else torch.cat([frame, own], dim=1)
 
 
 def standardised(xy: np.ndarray) -> np.ndarray:
@@ -84,3 +94,10 @@ def standardised(xy: np.ndarray) -> np.ndarray:
     centred = xy - xy.mean(axis=0, keepdims=True)
     radius = np.sqrt((centred**2).sum(axis=1).mean())
     return centred / radius if radius > 0 else centred
+
+
+def traced_standardised(xy: Tensor) -> Tensor:
+    """`standardised`, through which gradients pass; sums are rounded in another order."""
+    centred = xy - xy.mean(dim=0, keepdim=True)
+    square = centred.square().sum(dim=1).mean()
+    return centred / square.sqrt() if square > 0 else centred

@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from bbgm.graphs.delaunay import delaunay_graph
-from bbgm.methods.bbgm.jitter import jittered
+from bbgm.methods.bbgm.geometry.jitter import jittered
+from bbgm.methods.bbgm.geometry.settings import JitterConfig
 from bbgm.methods.bbgm.network import BBGM
-from bbgm.methods.bbgm.settings import JitterConfig
 from tests.support.bbgm_networks import make_config
 
 

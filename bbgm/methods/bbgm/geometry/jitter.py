@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from bbgm.methods.batching import Side
-from bbgm.methods.bbgm.settings import JitterConfig
+from bbgm.methods.bbgm.geometry.settings import JitterConfig
 
 
 def jittered(sides: Sequence[tuple[Side, Side]], settings: JitterConfig) -> list[tuple[Side, Side]]:
@@ -20,7 +20,11 @@ def jittered(sides: Sequence[tuple[Side, Side]], settings: JitterConfig) -> list
 
 
 def _moved(side: Side, settings: JitterConfig) -> Side:
-    xy = side.image.xy[side.kept]
+    return replace(side, xy=moved_at_random(side.place, settings))
+
+
+def moved_at_random(xy: np.ndarray, settings: JitterConfig) -> np.ndarray:
+    """Keypoints (n, 2) after a random affine map about their mean, with noise, px."""
     turn, scale, stretch, shear, right, down = (2 * torch.rand(6, dtype=torch.float64) - 1).tolist()
     noise = settings.noise * torch.randn(xy.shape, dtype=torch.float64).numpy()
     angle = np.radians(settings.rotation) * turn
@@ -30,4 +34,5 @@ def _moved(side: Side, settings: JitterConfig) -> Side:
     matrix = matrix @ np.diag([grow * widen, grow / widen])
     centre = xy.mean(axis=0, keepdims=True)
     shift = settings.translation * np.array([right, down])
-    return replace(side, xy=centre + shift + (xy - centre) @ matrix.T + noise)
+    moved: np.ndarray = centre + shift + (xy - centre) @ matrix.T + noise
+    return moved

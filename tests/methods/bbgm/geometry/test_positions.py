@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from bbgm.graphs.delaunay import delaunay_graph
+from bbgm.methods.bbgm.geometry.positions import PositionEncoder, standardised
+from bbgm.methods.bbgm.geometry.settings import PositionsConfig
 from bbgm.methods.bbgm.network import BBGM
-from bbgm.methods.bbgm.positions import PositionEncoder, standardised
-from bbgm.methods.bbgm.settings import PositionsConfig
 from tests.support.bbgm_networks import make_config, trained_a_little
 
 
