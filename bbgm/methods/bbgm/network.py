@@ -298,11 +298,11 @@ class BBGM(VisualMatcher):
 
     def _refine(self, x: Tensor, graphs: Sequence[Graph]) -> Tensor:
         if self.positions is not None and self._positions_first:
-            x = x + self.positions(graphs)
+            x = x + self.positions(graphs, x)
         if self.refinement is not None:
             x = self.refinement(x, graphs)
         if self.positions is not None and not self._positions_first:
-            x = x + self.positions(graphs)
+            x = x + self.positions(graphs, x)
         return x if self.projection is None else self.projection(x)
 
 

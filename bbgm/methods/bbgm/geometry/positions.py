@@ -4,7 +4,8 @@
 
 1. PREGM trains the encoder first, on random affine copies, and then keeps it as it is. Here it learns with the rest,
    unless `pretrain` says otherwise (`bbgm.methods.bbgm.geometry.pretraining`).
-2. The output is multiplied by a small number, because visual features are of unit length and random ones are not.
+2. With `visual`, what keypoints look like is added after the MLP, so that attention sees both.
+3. The output is multiplied by a small number, because visual features are of unit length and random ones are not.
 """
 
 from collections.abc import Sequence
@@ -42,7 +43,7 @@ class SelfAttention(nn.Module):
 
 
 class PositionEncoder(nn.Module):
-    """Features (N, C) of the nodes of graphs from their coordinates alone.
+    """Features (N, C) of the nodes of graphs from their coordinates, and with `visual` from what they look like.
 
     Args:
         channels: C.
@@ -57,19 +58,25 @@ class PositionEncoder(nn.Module):
         blocks = settings.blocks if settings.kind == "attention" else 0
         self.blocks = nn.ModuleList(SelfAttention(width, settings.heads) for _ in range(blocks))
         self.norm, self.last = nn.LayerNorm(width), nn.Linear(width, channels)
+        self.visual = nn.Linear(channels, width) if settings.visual else None
         if settings.pretrain is not None and settings.pretrain.freeze:
             self.requires_grad_(False)
             self.last.requires_grad_(True)
 
-    def forward(self, graphs: Sequence[Graph]) -> Tensor:
-        """The nodes of the graphs, one graph after another."""
-        features: Tensor = self._settings.scale * self.last(self.hidden(graphs))
+    def forward(self, graphs: Sequence[Graph], look: Tensor | None = None) -> Tensor:
+        """The nodes of the graphs, one graph after another; ``look`` (N, C) are their visual features."""
+        features: Tensor = self._settings.scale * self.last(self.hidden(graphs, look))
         return features
 
-    def hidden(self, graphs: Sequence[Graph]) -> Tensor:
+    def hidden(self, graphs: Sequence[Graph], look: Tensor | None = None) -> Tensor:
         """What the last layer sees of the nodes, (N, width)."""
         x = torch.cat([self._coordinates(graph) for graph in graphs]).to(self.first.weight)
-        x = self.norm(self.second(F.relu(self.first(x))))
+        x = self.second(F.relu(self.first(x)))
+        if self.visual is not None:
+            if look is None:
+                raise ValueError("the encoder looks at visual features: give them, or set positions.visual: false")
+            x = x + self.visual(F.layer_norm(look, look.shape[1:]))  # else it is small beside the coordinates
+        x = self.norm(x)
         if self.blocks:
             sizes = [len(graph.xy) for graph in graphs]
             x = pad_sequence(list(torch.split(x, sizes)), batch_first=True)

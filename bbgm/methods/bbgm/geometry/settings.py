@@ -62,6 +62,7 @@ class PositionsConfig(Model):
     coordinates: Literal["frame", "spread", "both"] = Field(
         "spread", description="in the frame, or about the graph's mean and in units of its size"
     )
+    visual: bool = Field(False, description="the encoder also sees what keypoints look like, before attention")
     place: Literal["before", "after"] = Field("before", description="added before or after SplineCNN")
     scale: float = Field(0.1, description="factor of these features")
     width: Positive = 128
@@ -79,4 +80,6 @@ class PositionsConfig(Model):
     def _there_is_an_encoder(self) -> Self:
         if self.pretrain is not None and self.kind == "none":
             raise ValueError("positions.pretrain needs an encoder: set positions.kind: attention, or mlp")
+        if self.pretrain is not None and self.visual:
+            raise ValueError("positions.pretrain uses coordinates alone: set positions.visual: false")
         return self

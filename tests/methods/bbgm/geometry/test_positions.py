@@ -53,6 +53,23 @@ def test_size_and_place_in_the_frame(graphs, coordinates, same):
     assert torch.allclose(one, two, rtol=1e-4, atol=1e-6) == same
 
 
+def test_what_keypoints_look_like_reaches_the_others(graphs):
+    """Another look of one keypoint changes the features of all in its graph, and of none elsewhere."""
+    encoder = make_encoder(visual=True)
+    look = torch.rand(sum(len(graph.xy) for graph in graphs), 6)
+    other = look.clone()
+    other[0] = other[0].flip(0)
+    with torch.no_grad():
+        before, after = encoder(graphs, look), encoder(graphs, other)
+    same = torch.isclose(before, after, rtol=1e-5, atol=1e-7).all(dim=1)
+    assert not same[:5].any()
+    assert same[5:].all()
+    with pytest.raises(ValueError, match="give them, or set positions.visual: false"):
+        encoder(graphs)
+    with pytest.raises(ValueError, match="positions.pretrain uses coordinates alone"):
+        PositionsConfig(kind="attention", visual=True, pretrain={})
+
+
 def test_standardised_coordinates():
     xy = standardised(np.random.default_rng(1).uniform(0, 256, (7, 2)))
     np.testing.assert_allclose(xy.mean(axis=0), 0, atol=1e-12)
