@@ -15,7 +15,7 @@ from PIL import Image
 from bbgm.cli import main
 from bbgm.config import DataConfig, ProtocolConfig, RunConfig, load_run, make_data
 from bbgm.data import FRAME, Dataset, open_dataset
-from bbgm.data.images.crops import image_size
+from bbgm.data.images.pictures import image_size
 from bbgm.data.readers.folder import FILE, parse
 from bbgm.data.readers.willow import read_points
 from bbgm.runs.train import run
