@@ -15,14 +15,15 @@ def similar_file(path: Path) -> Path | None:
     letters apart; and exporters leave out the folder of the images (``images/``), or add it.
     """
     path = Path(os.fspath(path).replace("\\", "/"))
-    for candidate in (path, path.parent.parent / path.name, *_below(path)):
+    above = path.parent.parent / path.name
+    for candidate in (path, above, *_beside(path), *_beside(above)):
         if found := _resolved(candidate):
             return found
     return None
 
 
-def _below(path: Path) -> list[Path]:
-    """A file of that name in each folder beside it."""
+def _beside(path: Path) -> list[Path]:
+    """Files of that name in the folders beside it."""
     try:
         folders = sorted(entry.path for entry in os.scandir(path.parent) if entry.is_dir())
     except OSError:

@@ -12,7 +12,8 @@ def why_not_an_array(name: str, value: object, reason: str) -> str:
     faults, calls = _obstacles(value)
     if not faults:
         return f"{name} is not an array ({reason})"
-    return f"{name} is a tensor that {' and '.join(faults)}, which numpy cannot read: give {name}{''.join(calls)}"
+    what = f"{name} is a tensor that {' and '.join(faults)}, which numpy cannot read: give {name}{''.join(calls)}"
+    return what + (" (the solver passes no gradient on)" if ".detach()" in calls else "")
 
 
 def _obstacles(value: object) -> tuple[list[str], list[str]]:
@@ -21,7 +22,7 @@ def _obstacles(value: object) -> tuple[list[str], list[str]]:
         return [], []
     faults, calls = [], []
     if value.requires_grad:
-        faults.append("needs a gradient, which the solver does not give")
+        faults.append("needs a gradient")
         calls.append(".detach()")
     if not str(getattr(value, "layout", "")).endswith("strided"):
         faults.append(f"has the layout {getattr(value, 'layout', '?')}")
