@@ -46,8 +46,8 @@ std::size_t of_machine() {
 
 // What the control group of a container or of a cluster's job may use, less what this process uses.
 std::size_t of_group(std::size_t resident) {
-  std::size_t limit = std::min(number_in("/sys/fs/cgroup/memory.max"),
-                               number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
+  std::size_t limit =
+      std::min(number_in("/sys/fs/cgroup/memory.max"), number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
   std::ifstream file("/proc/self/cgroup");  // lines such as 0::/job and 7:memory:/job
   for (std::string line; std::getline(file, line);) {
     const std::size_t first = line.find(':'), second = line.find(':', first + 1);

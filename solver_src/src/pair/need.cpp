@@ -15,12 +15,14 @@ using memory::size_text;
 
 std::string remaining() {
   const std::size_t left = memory::available();
-  return left == static_cast<std::size_t>(-1) ? std::string() : ", " + size_text(static_cast<double>(left)) + " are free";
+  return left == static_cast<std::size_t>(-1) ? std::string()
+                                              : ", " + size_text(static_cast<double>(left)) + " are free";
 }
 
 std::string nodes(int n1, int n2) { return std::to_string(n1) + " x " + std::to_string(n2) + " nodes"; }
 
-const char* const remedy = ": forbid unlikely matches, use graphs with fewer edges or nodes, or a machine with more memory";
+const char* const remedy =
+    ": forbid unlikely matches, use graphs with fewer edges or nodes, or a machine with more memory";
 
 }  // namespace
 
@@ -60,8 +62,9 @@ TooLarge too_large_to_solve(const std::vector<const Problem*>& problems, int n_g
     largest = std::max({largest, p->n1, p->n2});
   }
   return TooLarge("a problem of " + std::to_string(n_graphs) + " graphs, " + std::to_string(problems.size()) +
-                  " pairs and up to " + std::to_string(largest) + " nodes is too large for the memory: it needs up to " +
-                  size_text(need) + " for its tables" + remaining() + remedy);
+                  " pairs and up to " + std::to_string(largest) +
+                  " nodes is too large for the memory: it needs up to " + size_text(need) + " for its tables" +
+                  remaining() + remedy);
 }
 
 TooLarge too_large_to_make(int n1, int n2, int e1, int e2, double n_neighbours) {
