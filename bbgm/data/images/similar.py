@@ -15,8 +15,12 @@ def similar_file(path: Path) -> Path | None:
     letters apart; and exporters leave out the folder of the images (``images/``), or add it.
     """
     path = Path(os.fspath(path).replace("\\", "/"))
-    above = path.parent.parent / path.name
-    for candidate in (path, above, *_beside(path), *_beside(above)):
+    above, candidates = path.parent.parent / path.name, [path, *_beside(path)]
+    if not path.parent.is_dir():  # it was added, or has another name; else it is the data set's, and no other is meant
+        candidates += [above, *_beside(above)]
+    elif path.parent.name == "images":
+        candidates.append(above)
+    for candidate in candidates:
         if found := _resolved(candidate):
             return found
     return None
