@@ -2,6 +2,7 @@
 
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -53,10 +54,10 @@ def test_cmyk_is_converted_without_a_profile(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["a.gif", "a.png", "a.webp", "a.tif"])
 def test_of_an_animation_the_first_picture_counts(tmp_path: Path, name: str) -> None:
     frames = [Image.new("RGB", (30, 20), one) for one in (RED, (0, 0, 255), (0, 255, 0))]
-    options = {"lossless": True} if name == "a.webp" else {}
+    options: dict[str, Any] = {"lossless": True} if name == "a.webp" else {}
     frames[0].save(tmp_path / name, save_all=True, append_images=frames[1:], **options)
     with Image.open(tmp_path / name) as image:
-        assert image.n_frames == 3  # type: ignore[attr-defined]
+        assert image.n_frames == 3
     assert colour(tmp_path / name) == list(RED)
 
 
