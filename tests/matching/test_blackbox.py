@@ -215,7 +215,7 @@ def test_compiled_solver_does_not_depend_on_threads():
 def test_costs_that_are_not_tensors_or_not_together():
     x = draw_instance(np.random.default_rng(5), 3, 3)
     with pytest.raises(TypeError, match=r"unary of instance 0 is a ndarray, expected a tensor: give torch\.as_tensor"):
-        match_graphs([x], lambda_=1.0)
+        match_graphs([x], lambda_=1.0)  # type: ignore[list-item]
     inputs = [with_gradients(x, torch.float64)]
     moved = Instance(unary=inputs[0].unary, edges1=x.edges1, edges2=x.edges2, quadratic=inputs[0].quadratic.to("meta"))
     with pytest.raises(
