@@ -53,6 +53,11 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         help="best, dual (the paper's) or exact; with several graphs best, dual or sync; default %(default)s",
     )
     parser.add_argument("--effort", default="default", help="fast, default or thorough (for 'best')")
+    parser.add_argument(
+        "--full",
+        action="store_true",
+        help="match as many nodes as possible, for costs that are all positive, such as QAPLIB's; two graphs only",
+    )
 
 
 @contextmanager
@@ -72,7 +77,7 @@ def _solve(options: argparse.Namespace) -> None:
     from bbgm.bench.solver import solve_file
 
     with _ended_by_ctrl_c(options.method):
-        record = solve_file(options.file, options.method, effort=options.effort)
+        record = solve_file(options.file, options.method, effort=options.effort, full=options.full)
     if options.json:
         print(json.dumps(record))
     else:
@@ -107,6 +112,7 @@ def _bench(options: argparse.Namespace) -> None:
             options.folder,
             options.method,
             effort=options.effort,
+            full=options.full,
             repeats=options.repeats,
             progress=lambda paths: progress(paths, "instances"),
         )
@@ -118,6 +124,7 @@ def _bench(options: argparse.Namespace) -> None:
         from bbgm.bench.families import by_family, write_families
 
         solver = options.method if options.effort == "default" else f"{options.method}, {options.effort}"
+        solver += ", full" if options.full else ""
         source = f"bbgm bench solver, one thread, {cpu_model()}"
         write_families(options.families, by_family(options.folder, records, solver, source))
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from bbgm.base.foreign import without_companions
 from bbgm.base.paths import project_root
 from bbgm.config.yaml_files import read_yaml
 
@@ -83,4 +84,4 @@ def _folder(config_folder: Path | None) -> Path:
 
 
 def _stems(config_folder: Path | None, kind: str) -> list[str]:
-    return [file.stem for file in (_folder(config_folder) / kind).glob("*.yaml")]
+    return [file.stem for file in without_companions((_folder(config_folder) / kind).glob("*.yaml"))]

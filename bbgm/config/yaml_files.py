@@ -5,6 +5,8 @@ from typing import Any
 
 import yaml
 
+from bbgm.base.foreign import without_companions
+
 
 class _Loader(yaml.SafeLoader):
     """Refuses a key that occurs twice, where YAML's readers silently take the last one."""
@@ -23,7 +25,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
         ValueError: the file does not exist (the error lists its neighbours), is not YAML or holds no mapping.
     """
     if not path.is_file():
-        known = sorted(file.stem for file in path.parent.glob("*.yaml"))
+        known = [file.stem for file in without_companions(path.parent.glob("*.yaml"))]
         raise ValueError(f"no configuration {path}: {path.stem!r} is not one of {known}")
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), _Loader)

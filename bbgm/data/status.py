@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bbgm.base.foreign import instead_of, without_companions
 from bbgm.base.paths import weights_root
 from bbgm.data.demo import demo_root, explain_missing_renderer
 from bbgm.data.fetch.download import expected_checksum, fits
@@ -82,7 +83,9 @@ def _describe(item: Item, check: bool) -> tuple[list[str], list[str]]:
             lines += ["  check     files are counted only: there is no manifest, because it was not downloaded by bbgm"]
     else:
         checksum = expected_checksum(item, place)
-        faults = [f"its checksum is not {checksum}"] if check and checksum and not fits(place, checksum) else []
+        faults = [f"it {what}"] if (what := instead_of(place)) else []
+        if check and checksum and not faults and not fits(place, checksum):
+            faults = [f"its checksum is not {checksum}"]
         lines += [_verdict(faults), _size({item.place: place.stat().st_size})]
     lines += [f"  licence   {item.licence}", f"  citation  {item.citation}"]
     if faults:
@@ -108,7 +111,8 @@ def _counts(item: Item, place: Path, names: Collection[str]) -> list[str]:
 def _count_pairs(tree: Path) -> str:
     counts = []
     for cls in KEYPOINT_NAMES:
-        images, annotations = ({file.stem for file in (tree / cls).glob(f"*.{end}")} for end in ("png", "mat"))
+        found = {end: without_companions((tree / cls).glob(f"*.{end}")) for end in ("png", "mat")}
+        images, annotations = ({file.stem for file in files} for files in found.values())
         lonely = len(images ^ annotations)
         counts.append(f"{cls} {len(images & annotations)}" + (f" (+ {lonely} without partner)" if lonely else ""))
     return f"  images    {', '.join(counts)}"
@@ -138,7 +142,7 @@ def _describe_demo(seed: int, images_per_class: int) -> list[str]:
 
 
 def _describe_weights(folder: Path) -> list[str]:
-    files = [file for file in sorted(folder.glob("*")) if file.suffix in (".safetensors", ".pth")]
+    files = [file for file in without_companions(folder.glob("*")) if file.suffix in (".safetensors", ".pth")]
     lines = [
         "backbone weights (BBGM_WEIGHTS)",
         f"  expected  {folder}",

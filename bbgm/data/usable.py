@@ -8,9 +8,9 @@ from pathlib import Path
 
 from bbgm.config import DATASETS, DataConfig, ProtocolConfig
 from bbgm.data.fetch.sources import find
-from bbgm.data.images.crops import decode
 from bbgm.data.images.drops import DropReport
 from bbgm.data.images.keypoints import SUBSETS, Subset
+from bbgm.data.images.pictures import decode
 from bbgm.data.images.split import Images
 from bbgm.data.readers.folder import find_faults, read_folder
 
@@ -81,6 +81,8 @@ def describe_folder(root: Path, check: bool = False) -> tuple[list[str], list[st
         f"  split     {', '.join(f'{n} {part}' for part, n in parts.items()) or 'none: by protocol.train_per_class'}",
         f"  left out  {', '.join(f'{n} {reason}' for reason, n in left_out.items()) or 'none'}",
     ]
+    if cuts := Counter(cut.reason for cut in dropped.cuts):
+        lines.append(f"  cut       to the border: {', '.join(f'{n} {reason}' for reason, n in cuts.items())}")
     return lines, faults
 
 

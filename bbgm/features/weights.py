@@ -2,12 +2,13 @@
 
 import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
+from bbgm.base.foreign import describe, without_companions
 from bbgm.base.paths import weights_root
 
 if TYPE_CHECKING:
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 PACKAGED = Path(__file__).parent / "pretrained"
 """The folder of the weights "demo"."""
+NESTED = ("state_dict", "model_state_dict", "model")
+"""Under these names a checkpoint of a training program has the network's tensors."""
+PREFIX = "module."
 
 
 def load_weights(backbone: nn.Module, name: str, weights: str) -> None:
@@ -24,7 +28,7 @@ def load_weights(backbone: nn.Module, name: str, weights: str) -> None:
         backbone: its parameters and buffers are overwritten. Its ``imagenet`` are torchvision's weights for it.
         name: of the backbone.
         weights: "imagenet"; "demo", the stand-in for it that comes with this package (see `bbgm.features.pretrain`);
-            or the name of a .safetensors file below ``BBGM_WEIGHTS``.
+            or the name of a .safetensors or .pth file below ``BBGM_WEIGHTS``, also of a checkpoint (see `_tensors_of`).
 
     Raises:
         FileNotFoundError: no such file, or it cannot be downloaded.
@@ -107,26 +111,50 @@ def fingerprint(module: nn.Module) -> str:
 
 def _read(path: Path) -> dict[str, Tensor]:
     if not path.is_file():
-        here = sorted(file.name for file in path.parent.glob("*.safetensors"))
+        here = [file.name for file in without_companions(path.parent.glob("*.safetensors"))]
         raise FileNotFoundError(
             f"no weights file {path} (found there: {here or 'no .safetensors file'}): set BBGM_WEIGHTS to the folder "
             "that has it, or set network.weights to 'imagenet' or 'random'"
         )
     try:
-        tensors: dict[str, Tensor]
         if path.suffix == ".safetensors":
-            tensors = load_file(path)
+            content = load_file(path)
         else:
-            tensors = torch.load(path, map_location="cpu", weights_only=True)
-        broken = [name for name, value in tensors.items() if not torch.isfinite(value).all()]
+            content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch.load raises about ten different types for broken files
         reason = str(error).partition("\n")[0]
+        fault = f"cannot be read ({reason}): it is truncated or of another kind, copy it again"
+        if "Unsupported global" in str(error):
+            fault = (
+                "cannot be read: it holds Python objects besides tensors, which are not loaded, because they could run "
+                "code. Where it was made, save the tensors alone: torch.save(model.state_dict(), FILE)"
+            )
+        raise ValueError(f"weights file {describe(path, fault)}") from error
+    tensors = _tensors_of(content)
+    if not tensors:
+        found = sorted(map(str, content)) if isinstance(content, dict) else type(content).__name__
         raise ValueError(
-            f"weights file {path} cannot be read ({reason}): it is truncated or of another kind, copy it again"
-        ) from error
-    if broken:
+            f"weights file {path} cannot be read (it holds {found}, no named tensors): it is of another kind; save the "
+            "tensors alone: torch.save(model.state_dict(), FILE)"
+        )
+    if broken := [name for name, value in tensors.items() if not torch.isfinite(value).all()]:
         raise ValueError(f"weights file {path}: tensor {_some(broken)} is not finite; copy the file again")
     return tensors
+
+
+def _tensors_of(content: Any) -> dict[str, Tensor]:
+    """The tensors by name, in what training programs make of them: with more than them in the file (under
+    ``state_dict`` or ``model``), or with ``module.`` before each name (DataParallel)."""
+    for key in NESTED:
+        if isinstance(content, dict) and isinstance(content.get(key), dict):
+            content = content[key]
+    if not isinstance(content, dict) or not all(isinstance(value, Tensor) for value in content.values()):
+        return {}
+    names = list(content)
+    while names and all(str(name).startswith(PREFIX) for name in names):
+        content = {str(name).removeprefix(PREFIX): value for name, value in content.items()}
+        names = list(content)
+    return {str(name): value for name, value in content.items()}
 
 
 def _some(keys: list[str]) -> str:

@@ -12,7 +12,7 @@ from bbgm.base.paths import weights_root
 from bbgm.config import BACKBONES, RunConfig, list_runs
 from bbgm.data.demo import demo_classes
 from bbgm.data.fetch.sources import find, registry
-from bbgm.data.images.crops import FRAME
+from bbgm.data.images.pictures import FRAME
 from bbgm.methods.base import make_matcher
 from bbgm.runs.checkpoint import KEEP
 from bbgm.runs.throughput import DEVICES, Measurement, measurement_for, read_measurements

@@ -90,7 +90,12 @@ def _make(
     if not record.is_file():  # else a killed run of the same effective settings resumes under its own record
         write_text(record, config.to_yaml())
     config_hash = hash_of(read_yaml(record))
-    left_out = {"errata_applied": list(dataset.errata_applied), "dropped": dataset.dropped.record()}
+    left_out: dict[str, Any] = {
+        "errata_applied": list(dataset.errata_applied),
+        "dropped": dataset.dropped.record(),
+    }
+    if cut := dataset.dropped.cut_record():
+        left_out["cut"] = cut
     write_json(folder / "split.json", {**dataset.split_record(), **left_out})
 
     checkpoints = Checkpoints(folder / CHECKPOINT, config_hash)

@@ -75,12 +75,13 @@ std::string position(const std::string& name, std::initializer_list<py::ssize_t>
 }
 
 py::array as_array(const py::handle& value, const std::string& name) {
-  py::array a = py::array::ensure(value);
-  if (!a) {
-    PyErr_Clear();
-    throw py::type_error(name + " is not an array");
+  try {
+    return py::array(py::reinterpret_borrow<py::object>(value));
+  } catch (const py::error_already_set& error) {
+    if (error.matches(PyExc_MemoryError)) throw;
+    const py::object explain = py::module_::import("bbgm_solver.foreign").attr("why_not_an_array");
+    throw py::type_error(explain(name, value, py::str(error.value())).cast<std::string>());
   }
-  return a;
 }
 
 Mask mask(const py::handle& value, const char* name) {

@@ -210,3 +210,28 @@ def test_compiled_solver_does_not_depend_on_threads():
     instances = [draw_instance(rng, 7, 8) for _ in range(30)]
     one, two = (compiled_solver("best", threads=threads)(instances) for threads in (1, 2))
     assert all(np.array_equal(a, b) for a, b in zip(one, two, strict=True))
+
+
+def test_costs_that_are_not_tensors_or_not_together():
+    x = draw_instance(np.random.default_rng(5), 3, 3)
+    with pytest.raises(TypeError, match=r"unary of instance 0 is a ndarray, expected a tensor: give torch\.as_tensor"):
+        match_graphs([x], lambda_=1.0)  # type: ignore[list-item]
+    inputs = [with_gradients(x, torch.float64)]
+    moved = Instance(unary=inputs[0].unary, edges1=x.edges1, edges2=x.edges2, quadratic=inputs[0].quadratic.to("meta"))
+    with pytest.raises(
+        ValueError, match=r"quadratic of instance 0 is on the device meta, .*move all of them to one, quad"
+    ):
+        match_graphs([moved], lambda_=1.0)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
+def test_narrow_types_are_solved_as_the_same_numbers(dtype):
+    """The gradient goes through; the layer detaches and converts by itself."""
+    x = with_gradients(draw_instance(np.random.default_rng(6), 4, 4), dtype)
+    (v,), _ = match_graphs([x], lambda_=1.0)
+    assert v.dtype == dtype
+    wide = Instance(unary=x.unary.double(), edges1=x.edges1, edges2=x.edges2, quadratic=x.quadratic.double())
+    (expected,), _ = match_graphs([wide], lambda_=1.0)
+    assert torch.equal(v.double(), expected)
+    v.sum().backward()
+    assert x.unary.grad.dtype == dtype

@@ -14,7 +14,7 @@ from bbgm.config import DataConfig, ProtocolConfig
 from bbgm.data.datasets.place import crops_of, find_place
 from bbgm.data.images.keypoints import Dataset
 from bbgm.data.readers.folder import FILE, divide, read_folder
-from bbgm.data.readers.voc import FOLDER, WILLOW_CLASSES, ExcludeWillow, how_to_get, read_voc
+from bbgm.data.readers.voc import FOLDER, WILLOW_CLASSES, ExcludeWillow, found_elsewhere, how_to_get, read_voc
 from bbgm.data.readers.voc_split import CLASSES, read_split
 
 ANIMALPOSE, ANIMALS = "voc_animals", ("cat", "cow", "dog", "horse", "sheep")
@@ -67,7 +67,7 @@ class VocData(DataConfig):
         base, crops = find_place(self)
         root = base / FOLDER
         if not root.is_dir():
-            raise FileNotFoundError(f"no folder {root}. {how_to_get(root)}")
+            raise FileNotFoundError(f"no folder {root}{found_elsewhere(root)}. {how_to_get(root)}")
         split = read_split(root, cache_root())
         return read_voc(root, split, self.classes, self.exclude_willow, self.keep_outside, crops)
 

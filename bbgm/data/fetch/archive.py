@@ -18,6 +18,7 @@ from posixpath import normpath
 from stat import S_IFMT, S_IFREG, S_ISLNK
 from typing import IO, Literal, TypeVar
 
+from bbgm.base.foreign import instead_of, is_companion
 from bbgm.data.fetch.integrity import FileState, Manifest
 
 T = TypeVar("T")
@@ -49,7 +50,7 @@ MemberIterator = Generator[Member, None, None]
 def unpack(path: Path, folder: Path, inside: str, limit: int) -> Manifest:
     """Unpack one folder of a .zip or .tar (plain or compressed) archive.
 
-    Links that stay inside the archive are left out, not followed.
+    Links that stay inside the archive are left out, not followed; so is what a Mac adds (``._name``, ``__MACOSX``).
 
     Args:
         folder: created here; must not exist yet.
@@ -86,7 +87,7 @@ def _read_all(path: Path, inside: str, limit: int, folder: Path | None) -> Manif
                     f"{path.name} would unpack to more than {limit / 1e6:.0f} MB or {MAX_FILES} files: not the data set"
                 )
             tops.add(parts[0] if parts else ".")
-            if member.kind != "file":
+            if member.kind != "file" or is_companion(PurePosixPath(*parts)):
                 continue
             wanted = parts[: len(prefix)] == prefix and len(parts) > len(prefix)
             below = parts[len(prefix) :]
@@ -150,7 +151,8 @@ def _reading(path: Path, items: Iterator[T]) -> Iterator[T]:
         except StopIteration:
             return
         except _BROKEN as error:
-            raise ArchiveError(f"{path.name} is not a complete archive: {error or type(error).__name__}") from error
+            fault = f"is not a complete archive: {error or type(error).__name__}"
+            raise ArchiveError(f"{path.name} {instead_of(path) or fault}") from error
         yield item
 
 

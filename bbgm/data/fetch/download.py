@@ -13,6 +13,7 @@ from pathlib import Path
 import pooch
 
 from bbgm.base.atomic import atomic_write
+from bbgm.base.foreign import instead_of
 from bbgm.base.lock import folder_lock
 from bbgm.data.fetch.archive import ArchiveError, read_through, unpack
 from bbgm.data.fetch.integrity import (
@@ -102,7 +103,7 @@ def _is_there(item: Item, place: Path) -> bool:
         faults = [*missing_files(item, sizes), *changed_files(item, place, sizes, thorough=False)]
     else:
         checksum = expected_checksum(item, place)
-        faults = [] if not checksum or fits(place, checksum) else ["its checksum is wrong"]
+        faults = [] if not checksum or fits(place, checksum) else [_page(place) or "its checksum is wrong"]
     if faults:
         raise ValueError(f"{place} is there, but broken ({'; '.join(faults)}): move it away, then download it again")
     log.info("%s is there: %s", item.title, place)
@@ -191,7 +192,7 @@ def _unpack(item: Item, archive: Path, aside: Path, place: Path) -> None:
 def _fault(item: Item, path: Path, checksum: str) -> str:
     """Why a file is not the expected one; "" if it is, as far as can be known."""
     if checksum:
-        return "" if fits(path, checksum) else f"its checksum is not {checksum}"
+        return "" if fits(path, checksum) else (_page(path) or f"its checksum is not {checksum}")
     try:
         if item.inside:
             lacks = missing_files(item, read_through(path, item.inside, item.limit))
@@ -199,6 +200,10 @@ def _fault(item: Item, path: Path, checksum: str) -> str:
     except ArchiveError as error:
         return str(error)
     return ""
+
+
+def _page(path: Path) -> str:
+    return f"it {what}" if (what := instead_of(path)) else ""
 
 
 def _fetch_from_mirrors(item: Item, archive: Path, folder: Path, checksum: str) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from bbgm.base.atomic import atomic_write
+from bbgm.base.foreign import is_companion
 from bbgm.data.fetch.sources import Item
 
 HEADER = ["file", "bytes", "sha256"]
@@ -81,11 +82,13 @@ def published_names(manifest: str, cls: str) -> frozenset[str]:
 
 
 def sizes_in(place: Path) -> dict[str, int]:
-    """Every file below a folder, by its name there, and its size in bytes."""
+    """Every file below a folder, by its name there, and its size in bytes; without a Mac's companions."""
     sizes: dict[str, int] = {}
     for folder, _, files in os.walk(place, followlinks=True):  # people link to images on another disk
         below = Path(folder).relative_to(place)
         for file in files:
+            if is_companion(below / file):
+                continue
             with suppress(FileNotFoundError):  # a broken link
                 sizes[(below / file).as_posix()] = os.stat(os.path.join(folder, file)).st_size
     return sizes

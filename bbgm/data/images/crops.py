@@ -21,16 +21,11 @@ from zlib import crc32
 
 import numpy as np
 import PIL
-from PIL import Image, features
+from PIL import features
 
 from bbgm.base.atomic import write_error
 from bbgm.base.progress import progress
-
-FRAME = 256
-"""Side of the network's input, px."""
-
-Box = tuple[float, float, float, float]
-"""Left, upper, right and lower border of a part of an image, px."""
+from bbgm.data.images.pictures import FRAME, Box, decode, missing_image
 
 CAPACITY = 2**16  # crops in a file, 12.9 GB
 CHUNK = 64  # crops that are decoded before they are written
@@ -40,93 +35,13 @@ _RECORD = np.dtype([("key", "V16"), ("checksum", "<u4"), ("used", "<u4")])
 _TABLE = CAPACITY * _RECORD.itemsize
 _SLOT = FRAME * FRAME * 3
 
-# Pillow raises each of these for broken files.
-_BROKEN = (OSError, SyntaxError, ValueError)
-_ORIENTATION, _UPRIGHT = 0x0112, 1  # EXIF tag and value; 2 to 8 mean rotated or mirrored
-
-
-def image_size(path: Path) -> tuple[int, int]:
-    """Width and height of an image file in px, read from its header.
-
-    Raises:
-        FileNotFoundError: no such file.
-        ValueError: the header is broken.
-    """
-    try:
-        with Image.open(path) as image:
-            return image.size
-    except FileNotFoundError as error:
-        raise _missing(path) from error
-    except Image.DecompressionBombError as error:
-        raise _too_large(path, error) from error
-    except _BROKEN as error:
-        raise ValueError(
-            f"image {path} cannot be read ({error}): it is truncated or not an image; copy it again"
-        ) from error
-
-
-def is_turned(path: Path) -> bool:
-    """Whether an image's EXIF tag asks viewers to rotate or mirror it; `decode` reads it as it is stored."""
-    with Image.open(path) as image:
-        try:
-            exif = Image.Image.getexif(image)  # the method of a format may decode the whole image
-        except Exception:  # damaged EXIF data raise all kinds of errors, and viewers ignore them
-            return False
-        return exif.get(_ORIENTATION, _UPRIGHT) in range(2, 9)
-
-
-def decode(path: Path, box: Box | None = None) -> np.ndarray:
-    """(FRAME, FRAME, 3) uint8 RGB: an image, or the part of it within a box, resized with bicubic interpolation.
-
-    The aspect ratio is not kept.
-
-    Raises:
-        FileNotFoundError: no such file.
-        ValueError: the file is truncated, not an image, too large, or has more than 8 bits per channel; or the box is
-            not
-        within the image.
-    """
-    try:
-        with Image.open(path) as image:
-            if image.mode[0] not in "IF":
-                return np.array(image.convert("RGB").resize((FRAME, FRAME), Image.Resampling.BICUBIC, box))
-    except FileNotFoundError as error:
-        raise _missing(path) from error
-    except Image.DecompressionBombError as error:
-        raise _too_large(path, error) from error
-    except _BROKEN as error:
-        raise ValueError(
-            f"image {path} cannot be decoded ({error}): it is truncated or not an image; copy it again"
-        ) from error
-    # Pillow would cut off what is above 255, and give a white image.
-    raise ValueError(f"image {path} has more than 8 bits per channel (mode {image.mode}): convert it to 8 bits")
-
-
-def warped(pixels: np.ndarray, view: tuple[float, ...]) -> np.ndarray:
-    """The input (FRAME, FRAME, 3) uint8 under a map of ``KeypointImage.view``; what lies outside is its mean colour."""
-    forward = np.array([view[:3], view[3:], (0, 0, 1)])
-    back = np.linalg.inv(forward)[:2].ravel().tolist()  # Pillow asks for the place in the input of each output pixel
-    outside = tuple(int(value) for value in pixels.mean(axis=(0, 1)))
-    moved = Image.fromarray(pixels).transform(
-        (FRAME, FRAME), Image.Transform.AFFINE, back, Image.Resampling.BICUBIC, fillcolor=outside
-    )
-    return np.array(moved)
-
-
-def _missing(path: Path) -> FileNotFoundError:
-    return FileNotFoundError(f"image {path} is missing: put it back")
-
-
-def _too_large(path: Path, error: Exception) -> ValueError:
-    return ValueError(f"image {path} is too large ({error}): scale it down, and its keypoints with it")
-
 
 def _key(path: Path, box: Box | None) -> bytes:
     """Hash of all that a crop depends on: the file's name, size and time of change, the box, and the software."""
     try:
         state = os.stat(path)
     except FileNotFoundError as error:
-        raise _missing(path) from error
+        raise missing_image(path) from error
     content = json.dumps([*_DEPENDS, str(path), state.st_size, state.st_mtime_ns, box])
     return hashlib.blake2b(content.encode(), digest_size=16).digest()
 

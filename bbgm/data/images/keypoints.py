@@ -7,9 +7,10 @@ from typing import Literal
 
 import numpy as np
 
-from bbgm.data.images.crops import FRAME as FRAME
-from bbgm.data.images.crops import Box, CropCache, decode, warped
+from bbgm.data.images.crops import CropCache
 from bbgm.data.images.drops import DropReport
+from bbgm.data.images.pictures import FRAME as FRAME
+from bbgm.data.images.pictures import Box, decode, warped
 
 Subset = Literal["train", "test"]
 SUBSETS: tuple[Subset, ...] = ("train", "test")

@@ -10,8 +10,8 @@ from dataclasses import replace
 import numpy as np
 
 from bbgm.config.models import ViewsConfig
-from bbgm.data.images.crops import FRAME
 from bbgm.data.images.keypoints import KeypointImage
+from bbgm.data.images.pictures import FRAME
 from bbgm.data.images.split import class_key
 
 BORDER = 4

@@ -13,9 +13,9 @@
 One entry per object: an image with several objects has several entries. Positions are px of the image file, x to the
 right and y down from its upper left corner; a keypoint that is not visible is left out. ``box`` (optional: left, top,
 right, bottom, px) is what the network sees; keypoints outside of it are dropped. ``size`` (optional: width, height) is
-compared with the file's. ``split`` ("train" or "test") is given
-for all objects or for none; then `bbgm.data.images.split` divides each class. The other format is in
-`bbgm.data.readers.coco`.
+compared with the file's. ``split`` ("train" or "test") is given for all objects or for none; then
+`bbgm.data.images.split` divides each class. The other format is in `bbgm.data.readers.coco`; what happens to positions
+that do not fit their image, in `bbgm.data.readers.placed`.
 """
 
 import json
@@ -24,18 +24,17 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import numpy as np
 from pydantic import ValidationError
 
-from bbgm.data.images.crops import Box, CropCache, image_size, is_turned
+from bbgm.base.foreign import describe, joined
+from bbgm.data.images.crops import CropCache
 from bbgm.data.images.drops import EITHER, Drop, DropReport
-from bbgm.data.images.keypoints import FRAME, SUBSETS, KeypointImage, Subset
+from bbgm.data.images.keypoints import SUBSETS, KeypointImage, Subset
 from bbgm.data.images.split import Images
 from bbgm.data.readers.annotated import AnnotatedObject, Annotations
 from bbgm.data.readers.coco import Coco, objects_of
-
-FILE = "keypoints.json"
-BORDER = 1.0  # px by which positions may be outside of the image: annotation tools round
+from bbgm.data.readers.placed import FILE as FILE
+from bbgm.data.readers.placed import Placed, place
 
 
 def read_folder(
@@ -58,33 +57,29 @@ def read_folder(
 
     Raises:
         FileNotFoundError: no such folder, annotation file or image.
-        ValueError: an unknown class, or a broken file. Each error names the file and the remedy.
+        ValueError: an unknown class, or a broken file. Each error names the file, all that is wrong, and the remedies.
     """
-    objects = read_objects(root)
-    counts, seen = Counter(item.file for item in objects), Counter[str]()
+    placed, faults = _place_all(root, boxes, crops)
+    if faults:
+        kind = FileNotFoundError if all(isinstance(one, FileNotFoundError) for one in faults) else ValueError
+        raise kind(f"{root / FILE}: {joined(list(map(str, faults)))}")
     images: dict[str, dict[str, KeypointImage]] = {}
-    ids: set[str] = set()
     splits: dict[str, Subset] = {}
-    drops = []
-    for item in objects:
-        seen[item.file] += 1
-        number = f"_{seen[item.file]}" if counts[item.file] > 1 else ""
-        image_id = str(PurePosixPath(item.file).with_suffix("")) + number
-        if image_id in ids:
-            raise ValueError(f"{root / FILE}: two objects get the id {image_id!r}: rename one of the image files")
-        ids.add(image_id)
-        image = _read_object(root, item, image_id, boxes, crops)
+    drops, cuts = [], []
+    for image_id, (item, one) in placed.items():
+        part = item.split or EITHER
         if item.split:
             splits[image_id] = item.split
-        if image.names:
-            images.setdefault(item.cls, {})[image_id] = image
+        cuts += [Drop(part, item.cls, image_id, what) for what in one.cuts]
+        if one.image is not None:
+            images.setdefault(item.cls, {})[image_id] = one.image
         else:
-            drops.append(Drop(item.split or EITHER, item.cls, image_id, "without a keypoint"))
+            drops.append(Drop(part, item.cls, image_id, one.reason))
     for cls in classes:
         if cls not in images:
             raise ValueError(f"class {cls!r} is not one of {sorted(images)}, which have keypoints (data.classes)")
     chosen = {cls: tuple(images[cls][name] for name in sorted(images[cls])) for cls in classes or sorted(images)}
-    return chosen, splits, DropReport(tuple(drops))
+    return chosen, splits, DropReport(tuple(drops), tuple(cuts))
 
 
 def divide(images: Images, splits: dict[str, Subset]) -> tuple[Images, Images]:
@@ -111,33 +106,52 @@ def read_objects(root: Path) -> list[AnnotatedObject]:
     try:
         content = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=_unique)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is not valid JSON ({error}): correct it") from error
+        raise ValueError(describe(path, f"is not valid JSON ({error}): correct it")) from error
     objects = parse(path, content)
     if not objects:
         raise ValueError(f"{path} lists no object: write one entry per object")
-    lacking = next((item.file for item in objects if item.split is None), None)
-    if lacking is not None and any(item.split for item in objects):
-        raise ValueError(f"{path}: {lacking} has no split but others have one: give a split to all or to none")
+    lacking = list(dict.fromkeys(item.file for item in objects if item.split is None))
+    faults = []
+    if lacking and any(item.split for item in objects):
+        have = "have" if len(lacking) > 1 else "has"
+        faults.append(f"{joined(lacking)} {have} no split but others have one: give a split to all or to none")
     # Matched with its copy, or in both parts, an object would raise the scores. Without keypoints it is left out.
     known = Counter((item.file, item.cls, item.box, *item.keypoints.items()) for item in objects if item.keypoints)
-    if twice := next((key for key, count in known.items() if count > 1), None):
-        raise ValueError(f"{path} lists the same object of {twice[0]} twice: remove one of the two entries")
+    if twice := [str(key[0]) for key, count in known.items() if count > 1]:
+        faults.append(f"the same object of {joined(twice)} is listed twice: remove one of the two entries")
+    if faults:
+        raise ValueError(f"{path}: {joined(faults)}")
     return objects
 
 
 def find_faults(root: Path) -> list[str]:
-    """All reasons why `read_folder` cannot read the folder, one per object; its error names only the first.
+    """All reasons why `read_folder` cannot read the folder, one phrase each.
 
     Raises:
         FileNotFoundError, ValueError: there is no annotation file, or it cannot be read at all.
     """
-    faults: dict[str, None] = {}
-    for item in read_objects(root):
+    return list(map(str, _place_all(root, True, None)[1]))
+
+
+def _place_all(
+    root: Path, boxes: bool, crops: CropCache | None
+) -> tuple[dict[str, tuple[AnnotatedObject, Placed]], list[Exception]]:
+    """For each id its object, and where it is in its image; and all faults, each once."""
+    objects = read_objects(root)
+    counts, seen = Counter(item.file for item in objects), Counter[str]()
+    placed: dict[str, tuple[AnnotatedObject, Placed]] = {}
+    faults: dict[str, Exception] = {}
+    for item in objects:
+        seen[item.file] += 1
+        number = f"_{seen[item.file]}" if counts[item.file] > 1 else ""
+        image_id = str(PurePosixPath(item.file).with_suffix("")) + number
         try:
-            _read_object(root, item, item.file, True, None)
+            if image_id in placed:
+                raise ValueError(f"two objects get the id {image_id!r}: rename one of the image files")
+            placed[image_id] = item, place(root, item, image_id, boxes, crops)
         except (ValueError, OSError) as error:
-            faults[str(error)] = None
-    return list(faults)
+            faults.setdefault(str(error), error)
+    return placed, list(faults.values())
 
 
 def parse(path: Path, content: Any) -> list[AnnotatedObject]:
@@ -151,8 +165,7 @@ def parse(path: Path, content: Any) -> list[AnnotatedObject]:
             f"{'.'.join(map(str, item['loc'])) or 'the file'}: {item['msg']} (given: {str(item['input'])[:80]})"
             for item in error.errors()
         ]
-        more = f"; and {len(faults) - 3} more" if len(faults) > 3 else ""
-        raise ValueError(f"{path}: {'; '.join(faults[:3])}{more}: correct it") from error
+        raise ValueError(f"{path}: {joined(faults)}: correct it") from error
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -161,49 +174,3 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if twice := [name for name in names if names.count(name) > 1]:
         raise ValueError(f"the name {twice[0]!r} occurs twice in one object")
     return dict(pairs)
-
-
-def _read_object(
-    root: Path, item: AnnotatedObject, image_id: str, boxes: bool, crops: CropCache | None
-) -> KeypointImage:
-    path, where = root / item.file, f"{root / FILE}: {image_id}"
-    size = image_size(path)
-    if item.size not in (None, size):
-        raise ValueError(
-            f"{path} is {size[0]} x {size[1]} px, {FILE} says {item.size[0]} x {item.size[1]}: it is another image or "
-            "another resolution"
-        )
-    if is_turned(path):
-        raise ValueError(
-            f"{path} has an EXIF tag that asks viewers to rotate or mirror it, so its keypoints may fit either "
-            "version: store it upright ('mogrify -auto-orient'), or remove the tag if they fit the file as stored"
-        )
-    box = _box(where, item.box, size) if boxes and item.box else None
-    points = np.array(list(item.keypoints.values()), dtype=np.float64).reshape(-1, 2)
-    for name, point in zip(item.keypoints, points, strict=True):
-        if (point < -BORDER).any() or (point > np.array(size) + BORDER).any():
-            raise ValueError(
-                f"{where}: keypoint {name!r} at {point.tolist()} lies outside the image of {size[0]} x {size[1]} px: "
-                "the annotation belongs to another image or another resolution"
-            )
-    left, top, right, bottom = box or (0, 0, *size)
-    inside = np.array(((points >= (left, top)) & (points <= (right, bottom))).all(axis=1))
-    if box is None:
-        inside[:] = True
-    names = tuple(name for name, kept in zip(item.keypoints, inside, strict=True) if kept)
-    xy = (points[inside] - (left, top)) * (FRAME / np.array([right - left, bottom - top]))
-    return KeypointImage(image_id, item.cls, path, size, names, xy, box, crops)
-
-
-def _box(where: str, box: Box, size: tuple[int, int]) -> Box:
-    """The part of a box that is within the image."""
-    left, top, right, bottom = box
-    if min(left, top) < -BORDER or right > size[0] + BORDER or bottom > size[1] + BORDER:
-        raise ValueError(
-            f"{where}: box {list(box)} (left, top, right, bottom) is not within the image of {size[0]} x {size[1]} px: "
-            "the annotation belongs to another image or another resolution"
-        )
-    clipped = max(left, 0.0), max(top, 0.0), min(right, float(size[0])), min(bottom, float(size[1]))
-    if clipped[2] <= clipped[0] or clipped[3] <= clipped[1]:
-        raise ValueError(f"{where}: box {list(box)} (left, top, right, bottom) has no area: correct it or leave it out")
-    return clipped

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from bbgm.base.foreign import describe
+
 _MATRIX, _COMPRESSED = 14, 15
 # How numbers are stored, and of which class they are: MATLAB stores doubles that are small integers as integers.
 _STORED = {1: "<i1", 2: "<u1", 3: "<i2", 4: "<u2", 5: "<i4", 6: "<u4", 7: "<f4", 9: "<f8", 12: "<i8", 13: "<u8"}
@@ -33,7 +35,8 @@ def read_mat(path: Path) -> dict[str, np.ndarray | None]:
     except NotImplementedError as error:
         raise ValueError(f"{path} is a MATLAB 7.3 file: save it again with the option -v7") from error
     except (ValueError, OSError, zlib.error) as error:
-        raise ValueError(f"{path} is not a readable MATLAB file ({error}): it is damaged, copy it again") from error
+        fault = f"is not a readable MATLAB file ({error}): it is damaged, copy it again"
+        raise ValueError(describe(path, fault)) from error
 
 
 def _variables(data: bytes) -> Iterator[tuple[str, np.ndarray | None]]:

@@ -19,10 +19,13 @@ from typing import Any
 
 import numpy as np
 
+from bbgm.base.foreign import describe, joined
 from bbgm.data.fetch.sources import find
-from bbgm.data.images.crops import CropCache, image_size
+from bbgm.data.images.crops import CropCache
 from bbgm.data.images.drops import Drop, DropReport
 from bbgm.data.images.keypoints import FRAME, Dataset, ImagePair, KeypointImage, Subset
+from bbgm.data.images.pictures import image_size
+from bbgm.data.readers.layout import elsewhere
 
 FOLDER = "SPair-71k"
 LAYOUT = "large"
@@ -90,29 +93,32 @@ def read_pair(path: Path) -> PairRecord:
         images = str(content["src_imname"]), str(content["trg_imname"])
         cls = str(content["category"])
     except (ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError) as error:
-        raise ValueError(
-            f"{path} is not the annotation of a pair ({type(error).__name__}: {error}): it is damaged, copy it again"
-        ) from error
+        fault = f"is not the annotation of a pair ({type(error).__name__}: {error}): it is damaged, copy it again"
+        raise ValueError(describe(path, fault)) from error
     if not len(names) == len(xy[0]) == len(xy[1]):
         raise ValueError(f"{path} has {len(names)} kps_ids, {len(xy[0])} src_kps and {len(xy[1])} trg_kps: correct it")
-    for k, name in enumerate(names):
-        if names.count(name) > 1:
-            raise ValueError(
-                f"{path} has {names.count(name)} keypoints named {name!r}: names must be unique; correct it"
-            )
-        if not np.isfinite([xy[0][k], xy[1][k]]).all():
-            raise ValueError(f"{path}: keypoint {name!r} is at {xy[0][k].tolist()} and {xy[1][k].tolist()}: correct it")
+    faults = [
+        f"it has {names.count(name)} keypoints named {name!r}: names must be unique; correct it"
+        for name in dict.fromkeys(names)
+        if names.count(name) > 1
+    ]
+    finite = np.isfinite(xy[0]).all(axis=1) & np.isfinite(xy[1]).all(axis=1)
+    faults += [
+        f"keypoint {names[k]!r} is at {xy[0][k].tolist()} and {xy[1][k].tolist()}: correct it"
+        for k in np.flatnonzero(~finite)
+    ]
     if min(sizes[0] + sizes[1]) <= 0:
-        raise ValueError(
-            f"{path}: src_imsize and trg_imsize are {sizes[0]} and {sizes[1]}, must be positive: correct it"
-        )
-    for points, size in zip(xy, sizes, strict=True):
-        far = (np.abs(points - np.array(size) / 2) > 1.5 * np.array(size)).any(axis=1)
-        if far.any():
-            raise ValueError(
-                f"{path}: keypoint {names[int(np.argmax(far))]!r} at {points[np.argmax(far)].tolist()} is far "
-                f"outside of its image of {size[0]} x {size[1]} px: correct it"
-            )
+        faults.append(f"src_imsize and trg_imsize are {sizes[0]} and {sizes[1]}, must be positive: correct it")
+    else:
+        for points, size in zip(xy, sizes, strict=True):
+            far = finite & (np.abs(points - np.array(size) / 2) > 1.5 * np.array(size)).any(axis=1)
+            faults += [
+                f"keypoint {names[k]!r} at {points[k].tolist()} is far outside of its image of {size[0]} x {size[1]} "
+                "px: correct it"
+                for k in np.flatnonzero(far)
+            ]
+    if faults:
+        raise ValueError(f"{path}: {joined(faults)}")
     return PairRecord(path, cls, images, (sizes[0], sizes[1]), names, (xy[0], xy[1]), label)
 
 
@@ -134,7 +140,10 @@ def read_spair(root: Path, classes: Sequence[str] = (), crops: CropCache | None 
         if cls not in CLASSES:
             raise ValueError(f"class {cls!r} is not one of {list(CLASSES)} (data.classes)")
     if not root.is_dir():
-        raise FileNotFoundError(f"no folder {root}. {how_to_get(root)}")
+        found = elsewhere(
+            root, root.parent, lambda one: all((one / part).is_dir() for part in ("Layout", "PairAnnotation"))
+        )
+        raise FileNotFoundError(f"no folder {root}{found}. {how_to_get(root)}")
     images: dict[Subset, dict[str, tuple[KeypointImage, ...]]] = {}
     listed: dict[Subset, dict[str, tuple[ImagePair, ...]]] = {}
     drops: list[Drop] = []

@@ -16,18 +16,20 @@ What the paper does not say follows the authors' code:
    their ``visible`` says; ThinkMatch keeps them (``keep_outside``).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
-from xml.etree import ElementTree
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from bbgm.data.fetch.sources import find
-from bbgm.data.images.crops import Box, CropCache, image_size
+from bbgm.data.images.crops import CropCache
 from bbgm.data.images.drops import Drop, DropReport
 from bbgm.data.images.keypoints import FRAME, SUBSETS, Dataset, KeypointImage, Subset
+from bbgm.data.images.pictures import image_size
+from bbgm.data.readers.layout import elsewhere
 from bbgm.data.readers.voc_split import CLASSES, FILE, Split
+from bbgm.data.readers.voc_xml import read_keypoints, read_xml
 
 FOLDER = "PascalVOC"
 DEVKITS = ("VOC2011", "VOCdevkit/VOC2011", "TrainVal/VOCdevkit/VOC2011", "VOC2012", "VOCdevkit/VOC2012")
@@ -46,6 +48,11 @@ def how_to_get(root: Path) -> str:
         f"{DEVKITS[2]}/, annotations/<class>/*.xml, {FILE}): run 'bbgm data download voc voc-keypoints voc-split', or "
         f"set BBGM_DATA to the folder that has {FOLDER}/. By hand: {by_hand}"
     )
+
+
+def found_elsewhere(root: Path) -> str:
+    """Where else the missing folder is, to follow its name; "" if it is not near."""
+    return elsewhere(root, root.parent, lambda one: any(_has_images(one / name) for name in DEVKITS))
 
 
 def read_voc(
@@ -85,10 +92,10 @@ def read_voc(
     ]
     _check_files(root, objects, devkit, keypoints)
     parts: dict[Subset, dict[str, list[KeypointImage]]] = {part: {cls: [] for cls in wanted} for part in SUBSETS}
-    flags: dict[str, list[str | None]] = {}
+    flags: dict[str, _Flags] = {}
     drops = []
     for subset, cls, name in objects:
-        reason = _left_out(subset, cls, name, exclude_willow) or _flagged(devkit, name, flags)
+        reason = _left_out(subset, cls, name, exclude_willow) or _flagged(devkit, cls, name, flags)
         if reason is None:
             image = _read_object(devkit, keypoints, cls, name, keep_outside, crops)
             if len(image.names):
@@ -104,10 +111,23 @@ def _folders(root: Path) -> tuple[Path, Path]:
     """The folder of JPEGImages/ and Annotations/, and that of the keypoints."""
     devkit = next((root / name for name in DEVKITS if (root / name / "JPEGImages").is_dir()), None)
     if devkit is None or not (devkit / "Annotations").is_dir():
-        raise FileNotFoundError(f"no folders JPEGImages/ and Annotations/ in {root / DEVKITS[0]}. {how_to_get(root)}")
+        found = elsewhere(root / DEVKITS[0], root.parent, _has_images)
+        raise FileNotFoundError(
+            f"no folders JPEGImages/ and Annotations/ in {root / DEVKITS[0]}{found}. {how_to_get(root)}"
+        )
     if not (root / "annotations").is_dir():
-        raise FileNotFoundError(f"no folder {root / 'annotations'} with the keypoints. {how_to_get(root)}")
+        found = elsewhere(root / "annotations", root.parent, _has_keypoints)
+        raise FileNotFoundError(f"no folder {root / 'annotations'} with the keypoints{found}. {how_to_get(root)}")
     return devkit, root / "annotations"
+
+
+def _has_images(folder: Path) -> bool:
+    return (folder / "JPEGImages").is_dir() and (folder / "Annotations").is_dir()
+
+
+def _has_keypoints(folder: Path) -> bool:
+    """Whether a folder has folders of classes with annotations like 2008_002773_8.xml in them."""
+    return any(next((folder / cls).glob("[0-9]*_*_*.xml"), None) for cls in CLASSES if (folder / cls).is_dir())
 
 
 def _image_of(name: str) -> str:
@@ -141,21 +161,38 @@ def _left_out(subset: Subset, cls: str, name: str, exclude_willow: ExcludeWillow
     return None
 
 
-def _flagged(devkit: Path, name: str, known: dict[str, list[str | None]]) -> str | None:
-    """The flag for which an object is not used; None if it is."""
+class _Flags(NamedTuple):
+    """What VOC says of the objects of an image, and the release that the file names."""
+
+    release: str
+    objects: list[tuple[str, str | None]]  # class, and the flag for which it is not used
+
+
+def _flagged(devkit: Path, cls: str, name: str, known: dict[str, _Flags]) -> str | None:
+    """The flag for which an object is not used; None if it is.
+
+    VOC 2012 has the images and objects of 2011, and may be read in its place: then the class of the object is compared.
+    """
     image, number = _image_of(name), int(name.rsplit("_", 1)[1])
     path = devkit / "Annotations" / f"{image}.xml"
     if image not in known:
-        known[image] = [
+        root = read_xml(path)
+        flags = [
             next((flag for flag in FLAGS if (found.findtext(flag) or "0").strip() == "1"), None)
-            for found in _parse(path).findall("object")
+            for found in root.findall("object")
         ]
-    if not 1 <= number <= len(known[image]):
-        raise ValueError(
-            f"{path} has {len(known[image])} objects, the split names its object {number}: "
-            "the file is from another release of VOC; use that of 2011"
-        )
-    return known[image][number - 1]
+        classes = [(found.findtext("name") or "").strip() for found in root.findall("object")]
+        release = (root.findtext("folder") or "").strip()
+        known[image] = _Flags(release, list(zip(classes, flags, strict=True)))
+    release, objects = known[image]
+    from_other = "the file is from another release of VOC" + (f" ({release})" if release else "")
+    remedy = f"{from_other}; use that of 2011: move {devkit} away and run 'bbgm data download voc'"
+    if not 1 <= number <= len(objects):
+        raise ValueError(f"{path} has {len(objects)} objects, the split names its object {number}: {remedy}")
+    there, flag = objects[number - 1]
+    if there not in ("", cls) and release not in ("", "VOC2011"):
+        raise ValueError(f"{path}: object {number} is of class {there}, the split has it as {cls}: {remedy}")
+    return flag
 
 
 def _read_object(
@@ -176,53 +213,3 @@ def _read_object(
         inside = ((xy >= -TOLERANCE) & (xy <= FRAME + TOLERANCE)).all(axis=1)
         names, xy = tuple(np.array(names, dtype=object)[inside]), xy[inside]
     return KeypointImage(f"{cls}/{name}", cls, path, size, names, xy, box, crops)
-
-
-def read_keypoints(path: Path) -> tuple[Box, tuple[str, ...], np.ndarray]:
-    """One annotation of keypoints.
-
-    Returns:
-        ``visible_bounds`` as (left, top, right, bottom), and names (K,) and positions (K, 2) of the keypoints, all in
-        px of the original image.
-
-    Raises:
-        ValueError: not XML, no bounds, no area, text instead of a number, or two keypoints with the same name.
-    """
-    root = _parse(path)
-    bounds = root.find("visible_bounds")
-    if bounds is None:
-        raise ValueError(
-            f"{path} has no visible_bounds: it is not an annotation of keypoints, or damaged; copy it again"
-        )
-    left, top, width, height = _numbers(path, bounds, ("xmin", "ymin", "width", "height"))
-    if width <= 0 or height <= 0:
-        raise ValueError(f"{path}: visible_bounds are {width} x {height} px, which has no area: correct it")
-    found = list(root.iterfind("keypoints/keypoint"))
-    names = tuple(point.get("name", "") for point in found)
-    for name in names:
-        if not name or names.count(name) > 1:
-            raise ValueError(
-                f"{path} has {names.count(name)} keypoints named {name!r}: names must be unique; correct it"
-            )
-    points = [tuple(_numbers(path, point, ("x", "y"))) for point in found]
-    return (left, top, left + width, top + height), names, np.array(points, dtype=np.float64).reshape(-1, 2)
-
-
-def _numbers(path: Path, element: ElementTree.Element, attributes: Sequence[str]) -> Iterator[float]:
-    for attribute in attributes:
-        text = element.get(attribute)
-        try:
-            value = float(text or "")
-        except ValueError:
-            value = np.nan
-        if not np.isfinite(value):
-            what = f"{element.tag} {element.get('name', '')}".strip()
-            raise ValueError(f"{path}: {attribute} of {what} is {text!r}, must be a finite number: correct it")
-        yield value
-
-
-def _parse(path: Path) -> ElementTree.Element:
-    try:
-        return ElementTree.parse(path).getroot()
-    except (ElementTree.ParseError, UnicodeDecodeError, LookupError, ValueError) as error:
-        raise ValueError(f"{path} is not an XML file ({error}): it is damaged, copy it again") from error

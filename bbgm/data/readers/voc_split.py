@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from bbgm.base.atomic import atomic_write
+from bbgm.base.foreign import describe
 from bbgm.data.fetch.sources import find
 from bbgm.data.images.keypoints import SUBSETS, Subset
 
@@ -49,10 +50,11 @@ def read_split(root: Path, cache: Path) -> Split:
     content = published.read_bytes()
     found = hashlib.sha256(content).hexdigest()
     if found != SHA256:
-        raise ValueError(
-            f"{published} has the SHA-256 {found}, must have {SHA256}: it is not opened, because it is damaged "
-            "or another file; move it away and run 'bbgm data download voc-split'"
+        fault = (
+            f"has the SHA-256 {found}, must have {SHA256}: it is not opened, because it is damaged or another file; "
+            "move it away and run 'bbgm data download voc-split'"
         )
+        raise ValueError(describe(published, fault))
     converted = cache / f"voc2011_pairs-{SHA256[:8]}.json"
     if not converted.is_file():
         with atomic_write(converted, "w") as file:
@@ -77,14 +79,17 @@ def _read_json(path: Path) -> Split:
         names = [name for part in split.values() for members in part.values() for name in members]
         wrong = [name for name in names if not _OBJECT.fullmatch(name)]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ValueError(
-            f"{path} is not a split ({type(error).__name__}: {error}): it must hold "
+        fault = (
+            f"is not a split ({type(error).__name__}: {error}): it must hold "
             '{"train": {class: ["2008_002773_8", ...]}, "test": {...}}'
-        ) from error
+        )
+        raise ValueError(describe(path, fault)) from error
     if wrong:
-        raise ValueError(f"{path} names an object {wrong[0]!r}: names look like 2008_002773_8, year_image_object")
+        named = ", ".join(map(repr, wrong[:20]))
+        raise ValueError(f"{path} names an object {named}: names look like 2008_002773_8, year_image_object")
     if unknown := sorted({cls for part in split.values() for cls in part} - set(CLASSES)):
-        raise ValueError(f"{path} has a class {unknown[0]!r}, which is not one of {list(CLASSES)}")
+        named = ", ".join(map(repr, unknown))
+        raise ValueError(f"{path} has a class {named}, which is not one of {list(CLASSES)}")
     for cls in split["train"]:
         objects = [*split["train"][cls], *split["test"].get(cls, ())]
         if len(set(objects)) < len(objects):

@@ -11,10 +11,13 @@ from typing import Literal
 
 import numpy as np
 
+from bbgm.base.foreign import joined, without_companions
 from bbgm.data.fetch.integrity import published_names
 from bbgm.data.fetch.sources import find
-from bbgm.data.images.crops import CropCache, image_size
+from bbgm.data.images.crops import CropCache
 from bbgm.data.images.keypoints import FRAME, KeypointImage
+from bbgm.data.images.pictures import image_size
+from bbgm.data.readers.layout import elsewhere
 from bbgm.data.readers.matfile import read_mat
 
 FOLDER = "WILLOW-ObjectClass"
@@ -83,6 +86,10 @@ def how_to_get(root: Path) -> str:
     )
 
 
+def _elsewhere(root: Path) -> str:
+    return elsewhere(root, root.parent, lambda folder: all((folder / cls).is_dir() for cls in KEYPOINT_NAMES))
+
+
 def read_willow(
     root: Path,
     classes: Sequence[str] = (),
@@ -112,7 +119,7 @@ def read_willow(
         if cls not in keypoint_names:
             raise ValueError(f"class {cls!r} is not one of {sorted(keypoint_names)} (data.classes)")
     if not root.is_dir():
-        raise FileNotFoundError(f"no folder {root}. {how_to_get(root)}")
+        raise FileNotFoundError(f"no folder {root}{_elsewhere(root)}. {how_to_get(root)}")
     images: dict[str, tuple[KeypointImage, ...]] = {}
     applied: list[str] = []
     for cls in classes or tuple(keypoint_names):
@@ -133,9 +140,9 @@ def _file_names(root: Path, cls: str) -> list[str]:
     """Sorted names, without suffix, of the annotated images of a class."""
     folder = root / cls
     if not folder.is_dir():
-        raise FileNotFoundError(f"no folder {folder} for class {cls}. {how_to_get(root)}")
-    annotations = {file.stem for file in folder.glob("*.mat")}
-    pictures = {file.stem for file in folder.glob("*.png")}
+        raise FileNotFoundError(f"no folder {folder} for class {cls}{_elsewhere(root)}. {how_to_get(root)}")
+    annotations = {file.stem for file in without_companions(folder.glob("*.mat"))}
+    pictures = {file.stem for file in without_companions(folder.glob("*.png"))}
     if not annotations:
         raise FileNotFoundError(f"no .mat file in {folder}. {how_to_get(root)}")
     if lonely := sorted(annotations ^ pictures):
@@ -199,15 +206,16 @@ def read_points(path: Path, n_points: int, size: tuple[int, int]) -> np.ndarray:
             "x in the first row, y in the second, one column per keypoint"
         )
     points = np.array(points, dtype=np.float64)
-    wrong = np.flatnonzero(~np.isfinite(points).all(axis=0))
-    if wrong.size:
-        raise ValueError(
-            f"{path}: keypoint {wrong[0]} is {points[:, wrong[0]].tolist()}: correct it, or remove the image"
-        )
-    wrong = np.flatnonzero((points < 0).any(axis=0) | (points > np.array(size)[:, None]).any(axis=0))
-    if wrong.size:
-        raise ValueError(
-            f"{path}: keypoint {wrong[0]} at {points[:, wrong[0]].tolist()} lies outside its image of "
-            f"{size[0]} x {size[1]} px: the annotation belongs to another image or another resolution"
-        )
+    finite = np.isfinite(points).all(axis=0)
+    outside = finite & ((points < 0).any(axis=0) | (points > np.array(size)[:, None]).any(axis=0))
+    faults = [
+        f"keypoint {k} is {points[:, k].tolist()}: correct it, or remove the image" for k in np.flatnonzero(~finite)
+    ]
+    faults += [
+        f"keypoint {k} at {points[:, k].tolist()} lies outside its image of {size[0]} x {size[1]} px: the annotation "
+        "belongs to another image or another resolution"
+        for k in np.flatnonzero(outside)
+    ]
+    if faults:
+        raise ValueError(f"{path}: {joined(faults)}")
     return points

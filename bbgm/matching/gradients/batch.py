@@ -148,7 +148,22 @@ class ProblemBatch:
 
 
 def joined(instances: Sequence[Instance[Tensor]]) -> Tensor:
-    """The costs of a batch as one tensor (N,), in the order of `ProblemBatch`."""
+    """The costs of a batch as one tensor (N,), in the order of `ProblemBatch`.
+
+    Raises:
+        TypeError: costs that are not tensors.
+        ValueError: costs on several devices.
+    """
+    for k, x in enumerate(instances):
+        for name, part in (("unary", x.unary), ("quadratic", x.quadratic)):
+            where = f"{name} of instance {k}"
+            if not isinstance(part, Tensor):
+                raise TypeError(f"{where} is a {type(part).__name__}, expected a tensor: give torch.as_tensor({name})")
+            if part.device != (first := instances[0].unary.device):
+                raise ValueError(
+                    f"{where} is on the device {part.device}, the unary costs of instance 0 on {first}: move all of "
+                    f"them to one, {name}.to({str(first)!r})"
+                )
     return torch.cat([part.reshape(-1) for part in ([x.unary for x in instances] + [x.quadratic for x in instances])])
 
 

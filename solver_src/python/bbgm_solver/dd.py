@@ -1,9 +1,12 @@
 """The ``.dd`` text format of graph matching instances, plain or xz-compressed.
 
 ``p n1 n2 A T``, then ``a id left right cost``, then ``e a b cost``; nodes and ids count from 0. A file with several
-graphs repeats the block behind ``gm p q``. Lines that start with ``c`` are comments.
+graphs repeats the block behind ``gm p q``. Lines that start with ``c`` or ``#`` are comments. An assignment to the node
+18446744073709551615 (2^64 - 1) says what it costs that the other node stays unmatched. `bbgm_solver.dd_parse` has the
+dialects.
 """
 
+import io
 import lzma
 import os
 import tempfile
@@ -12,64 +15,13 @@ from pathlib import Path
 
 from bbgm_solver._core import Problem
 from bbgm_solver.arguments import check_key, check_problem, graph_sizes
-
-# Comments, and the coordinates that some files carry.
-_IGNORED = {"c", "i0", "i1", "n0", "n1"}
+from bbgm_solver.dd_parse import NOBODY, Faults, parse
 
 
-def _count(word: str) -> int:
-    value = int(word)
-    if not 0 <= value < 2**31:
-        raise ValueError(f"{value} is out of range: nodes, ids and counts are from 0 to {2**31 - 1}")
-    return value
-
-
-class _Block:
-    """One problem while it is read."""
-
-    def __init__(self, words: list[str]) -> None:
-        _, n1, n2, n_assignments, n_terms = words
-        self.n1, self.n2 = _count(n1), _count(n2)
-        self.announced = _count(n_assignments), _count(n_terms)
-        self.ids: dict[int, int] = {}
-        self.assignments: list[tuple[int, int]] = []
-        self.costs: list[float] = []
-        self.terms: list[tuple[int, int]] = []
-        self.term_costs: list[float] = []
-
-    def add(self, words: list[str]) -> None:
-        if words[0] == "a":
-            _, name, left, right, cost = words
-            if int(name) in self.ids:
-                raise ValueError(f"assignment id {name} occurs twice")
-            self.ids[_count(name)] = len(self.costs)
-            self.assignments.append((_count(left), _count(right)))
-            self.costs.append(float(cost))
-        else:
-            _, first, second, cost = words
-            for name in (first, second):
-                if int(name) not in self.ids:
-                    raise ValueError(f"no assignment has the id {name}")
-            self.terms.append((self.ids[int(first)], self.ids[int(second)]))
-            self.term_costs.append(float(cost))
-
-    def problem(self) -> Problem:
-        found = len(self.costs), len(self.terms)
-        if found != self.announced:
-            raise ValueError(
-                f"it has {found[0]} assignments and {found[1]} terms, but its 'p' line announces {self.announced[0]} "
-                f"and {self.announced[1]}: it is incomplete, copy it again"
-            )
-        return Problem.sparse(self.n1, self.n2, self.assignments, self.costs, self.terms, self.term_costs)
-
-
-def _lines(path: Path) -> Iterator[str]:
-    if path.suffix == ".xz":
-        with lzma.open(path, "rt", encoding="ascii") as file:
-            yield from file
-    else:
-        with path.open(encoding="ascii") as file:
-            yield from file
+def _text_of(file: io.BufferedReader | lzma.LZMAFile) -> io.TextIOWrapper:
+    """Comments may be in any encoding; the rest is ASCII. A byte-order mark is left out."""
+    wide = file.peek(2)[:2] in (b"\xff\xfe", b"\xfe\xff")
+    return io.TextIOWrapper(file, encoding="utf-16" if wide else "utf-8-sig", errors="replace")
 
 
 def read_dd(path: str | os.PathLike[str]) -> Problem | dict[tuple[int, int], Problem]:
@@ -80,63 +32,38 @@ def read_dd(path: str | os.PathLike[str]) -> Problem | dict[tuple[int, int], Pro
 
     Raises:
         FileNotFoundError: no such file.
-        ValueError: the content is not a graph matching instance; names file and line.
+        ValueError: the content is not a graph matching instance; names the file, and all faults with their lines.
     """
     path = Path(path)
-    blocks: list[tuple[tuple[int, int] | None, _Block]] = []
-    key: tuple[int, int] | None = None
-    unused = False  # a 'gm' line that no 'p' line has followed yet
-    number = 0
+    faults = Faults()
     try:
-        for number, line in enumerate(_lines(path), 1):  # noqa: B007
-            words = line.split()
-            if not words or words[0] in _IGNORED:
-                continue
-            if words[0] in ("a", "e"):
-                if not blocks:
-                    raise ValueError(f"'{words[0]}' before the first 'p' line")
-                blocks[-1][1].add(words)
-            elif words[0] == "p":
-                blocks.append((key, _Block(words)))
-                unused = False
-            elif words[0] == "gm":
-                if unused:
-                    raise ValueError("two 'gm' lines without a 'p' line between them")
-                unused = True
-                _, first, second = words
-                key = _count(first), _count(second)
-                if key[0] >= key[1]:
-                    raise ValueError(f"'gm {first} {second}' is not a pair p < q of graphs")
-            else:
-                raise ValueError(f"a line starts with {words[0][:20]!r}, expected p, a, e, gm or c")
+        with lzma.open(path, "rb") if path.suffix == ".xz" else path.open("rb") as file, _text_of(file) as lines:
+            problems = parse(lines, faults)
+        if len(problems) > 1 and problems[0][0] is None:
+            faults.append((0, "several 'p' lines without 'gm p q' before each: name the graphs"))
+        elif len({key for key, _ in problems}) < len(problems):
+            faults.append((0, "a pair of graphs occurs twice: remove one"))
+        elif problems and problems[0][0] is not None:
+            graph_sizes({key: problem for key, problem in problems if key is not None})
     except (ValueError, EOFError, lzma.LZMAError) as error:
-        raise ValueError(f"{path}, line {number}: not a graph matching instance in .dd format ({error})") from error
-    try:
-        problems = [(key, block.problem()) for key, block in blocks]
-    except ValueError as error:
-        raise ValueError(f"{path}: not a graph matching instance in .dd format ({error})") from error
-    if not problems:
-        raise ValueError(f"{path}: not a graph matching instance in .dd format (no 'p' line)")
-    if unused:
-        raise ValueError(f"{path}: no 'p' line after the last 'gm' line: it is incomplete, copy it again")
+        faults.append((0, str(error)))
+    if faults:
+        hint = (
+            f" ({path.name[2:]} is the file, {path.name} what a Mac adds to it)" if path.name.startswith("._") else ""
+        )
+        raise ValueError(f"{path}: not a graph matching instance in .dd format{hint}: {faults.text()}")
     if problems[0][0] is None:
-        if len(problems) > 1:
-            raise ValueError(f"{path}: several 'p' lines without 'gm p q' before each")
         return problems[0][1]
-    named = {key: problem for key, problem in problems if key is not None}
-    if len(named) != len(problems):
-        raise ValueError(f"{path}: a pair of graphs occurs twice")
-    try:
-        graph_sizes(named)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
-    return named
+    return {key: problem for key, problem in problems if key is not None}
 
 
 def _text(problem: Problem) -> Iterator[str]:
-    yield f"p {problem.n1} {problem.n2} {problem.n_assignments} {problem.n_terms}\n"
     pairs, costs = problem.assignments.tolist(), problem.costs.tolist()
-    yield from (f"a {k} {i} {j} {cost!r}\n" for k, ((i, j), cost) in enumerate(zip(pairs, costs, strict=True)))
+    assignments = [(i, j, cost) for (i, j), cost in zip(pairs, costs, strict=True)]
+    assignments += [(i, NOBODY, cost) for i, cost in enumerate(problem.unmatched1.tolist()) if cost]
+    assignments += [(NOBODY, j, cost) for j, cost in enumerate(problem.unmatched2.tolist()) if cost]
+    yield f"p {problem.n1} {problem.n2} {len(assignments)} {problem.n_terms}\n"
+    yield from (f"a {k} {i} {j} {cost!r}\n" for k, (i, j, cost) in enumerate(assignments))
     terms, costs = problem.terms.tolist(), problem.term_costs.tolist()
     yield from (f"e {a} {b} {cost!r}\n" for (a, b), cost in zip(terms, costs, strict=True))
 
@@ -151,8 +78,8 @@ def write_dd(path: str | os.PathLike[str], problem: Problem | Mapping[tuple[int,
         problem: a Problem, or a dict of Problems keyed (p, q) with p < q.
 
     Raises:
-        ValueError: a key that is not p < q, a graph with two numbers of nodes, no problem at all, one with costs of
-            unmatched nodes, or a path to something else than a file.
+        ValueError: a key that is not p < q, a graph with two numbers of nodes, no problem at all, or a path to
+            something else than a file.
         TypeError: a key that is not a pair of integers, or a value that is not a Problem.
         FileNotFoundError: no such folder.
     """
@@ -176,12 +103,6 @@ def write_dd(path: str | os.PathLike[str], problem: Problem | Mapping[tuple[int,
                 raise ValueError(f"key {key} of the problems: a .dd file numbers graphs up to {2**31 - 1}")
         graph_sizes(named)
         blocks = [(f"gm {p} {q}\n", single) for (p, q), single in named.items()]
-    if any(single.unmatched1.any() or single.unmatched2.any() for _, single in blocks):
-        raise ValueError(
-            "a .dd file has no place for unmatched1 and unmatched2: write the problem with the costs "
-            "costs[a] - unmatched1[i] - unmatched2[j] of each assignment a = (i, j) instead; its objectives are "
-            "lower by unmatched1.sum() + unmatched2.sum()"
-        )
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     os.close(handle)
     try:

@@ -3,11 +3,21 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/available.hpp"
+#include "pair/need.hpp"
+
 namespace gm {
 
 DualTables::DualTables(const Problem& p, double part) : incident_(p.n1) {
   const auto labels = [&p](int i) { return p.row_start[i + 1] - p.row_start[i] + 1; };
   std::vector<int> id(static_cast<std::size_t>(p.n1) * p.n1, -1);
+  int widest = 0;
+  for (int i = 0; i < p.n1; ++i) widest = std::max(widest, labels(i));
+  if (static_cast<double>(p.terms.size()) * widest * widest > 1e7) {  // it may be large: count, and make it in one go
+    const std::size_t bytes = static_cast<std::size_t>(table_bytes(p, 0));
+    memory::demand(bytes);
+    x_.reserve(bytes / sizeof(double));
+  }
   for (const Term& term : p.terms) {
     const int i = p.left[term.a], k = p.left[term.b];
     int& table = id[static_cast<std::size_t>(i) * p.n1 + k];

@@ -14,6 +14,7 @@
 #include "multi/dual/joint_dual.hpp"
 #include "multi/search.hpp"
 #include "multi/synchronise.hpp"
+#include "pair/need.hpp"
 
 namespace gm {
 
@@ -206,9 +207,7 @@ class MultiSolver {
   int fruitless_steps_ = 0;
 };
 
-}  // namespace
-
-MultiResult solve_multi(const MultiProblem& problem, const MultiOptions& options) {
+MultiResult solve_set(const MultiProblem& problem, const MultiOptions& options) {
   const PollScope scope(options.pair.give_up);
   if (problem.graphs() != 2 || problem.pairs.empty() || options.method == MultiMethod::dual)
     return MultiSolver(problem, options).run();
@@ -221,6 +220,20 @@ MultiResult solve_multi(const MultiProblem& problem, const MultiOptions& options
   result.optimal = pair.optimal;
   result.stop_reason = pair.stop_reason;
   return result;
+}
+
+}  // namespace
+
+MultiResult solve_multi(const MultiProblem& problem, const MultiOptions& options) {
+  try {
+    return solve_set(problem, options);
+  } catch (const TooLarge&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    std::vector<const Problem*> problems;
+    for (const GraphPair& pair : problem.pairs) problems.push_back(pair.problem);
+    throw too_large_to_solve(problems, problem.graphs());
+  }
 }
 
 }  // namespace gm

@@ -1,7 +1,11 @@
 // Problems in the dense form of BB-GM. A training step makes new problems each time: this is written for speed.
 #include <algorithm>
+#include <new>
+#include <utility>
 
 #include "bbgm_solver/problem.hpp"
+#include "core/available.hpp"
+#include "pair/need.hpp"
 
 namespace gm {
 
@@ -45,7 +49,10 @@ template <class T>
 Terms terms_of(int n2, const std::vector<int>& left, const std::vector<int>& right, const std::vector<int>& index,
                const Graph& graph1, const Graph& graph2, const T* quadratic, std::size_t e2) {
   Terms result;
-  result.adj.resize(graph1.ends.size() * graph2.ends.size() + 1);
+  const std::size_t most = graph1.ends.size() * graph2.ends.size();
+  if (static_cast<double>(most) > max_neighbours) throw std::bad_alloc();
+  memory::demand(most * (sizeof(Neighbour) + sizeof(Term) / 2));
+  result.adj.resize(most + 1);
   result.adj_start.reserve(left.size() + 1);
   result.adj_start.push_back(0);
   Neighbour* at = result.adj.data();  // what is written there is kept by moving on
@@ -83,10 +90,8 @@ Terms terms_of(int n2, const std::vector<int>& left, const std::vector<int>& rig
   return result;
 }
 
-}  // namespace
-
-Problem from_dense(int n1, int n2, Costs unary, int e1, const std::int64_t* edges1, int e2, const std::int64_t* edges2,
-                   Costs quadratic, const bool* allowed) {
+Problem make(int n1, int n2, Costs unary, int e1, const std::int64_t* edges1, int e2, const std::int64_t* edges2,
+             Costs quadratic, const bool* allowed) {
   const std::size_t cells = static_cast<std::size_t>(n1) * n2;
   std::vector<int> left, right, index(cells, -1);
   std::vector<double> cost;
@@ -111,6 +116,25 @@ Problem from_dense(int n1, int n2, Costs unary, int e1, const std::int64_t* edge
                        quadratic);
   return Problem(n1, n2, std::move(left), std::move(right), std::move(cost), std::move(t.terms), std::move(t.adj_start),
                  std::move(t.adj));
+}
+
+// Ends of a graph's edges as `Graph` has them: two for each two nodes with an edge, whatever its direction.
+double neighbours(int n_edges, const std::int64_t* edges) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> pairs;
+  for (int e = 0; e < n_edges; ++e) pairs.emplace_back(std::minmax(edges[2 * e], edges[2 * e + 1]));
+  std::sort(pairs.begin(), pairs.end());
+  return 2.0 * static_cast<double>(std::unique(pairs.begin(), pairs.end()) - pairs.begin());
+}
+
+}  // namespace
+
+Problem from_dense(int n1, int n2, Costs unary, int e1, const std::int64_t* edges1, int e2, const std::int64_t* edges2,
+                   Costs quadratic, const bool* allowed) {
+  try {
+    return make(n1, n2, unary, e1, edges1, e2, edges2, quadratic, allowed);
+  } catch (const std::bad_alloc&) {
+    throw too_large_to_make(n1, n2, e1, e2, neighbours(e1, edges1) * neighbours(e2, edges2));
+  }
 }
 
 }  // namespace gm

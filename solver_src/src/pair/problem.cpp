@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <new>
+#include <string>
+
+#include "pair/need.hpp"
 
 namespace gm {
 
@@ -43,6 +47,9 @@ void Problem::sort_assignments() {
 }
 
 void Problem::sort_terms() {
+  if (2.0 * static_cast<double>(terms.size()) > max_neighbours)
+    throw TooLarge("a problem of " + std::to_string(terms.size()) + " terms is too large: " +
+                   std::to_string(static_cast<long long>(max_neighbours) / 2) + " are supported");
   adj_start.assign(size() + 1, 0);
   for (const Term& t : terms) {
     ++adj_start[t.a + 1];

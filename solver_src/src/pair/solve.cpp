@@ -7,6 +7,7 @@
 #include "core/poll.hpp"
 #include "pair/matchings.hpp"
 #include "pair/method.hpp"
+#include "pair/need.hpp"
 #include "pair/plain.hpp"
 
 namespace gm {
@@ -66,15 +67,7 @@ Result solve_plain(const Problem& problem, const Task& task, const Plain& plain)
   return result;
 }
 
-}  // namespace
-
-double Tolerance::gap(double objective) const {
-  // The methods' values are off by least_gap: what they call closed is that much tighter.
-  const double stated = relative * std::max(std::fabs(objective + offset), largest_cost);
-  return std::max(stated - least_gap, least_gap);
-}
-
-Result solve_with_events(const Problem& problem, const Options& options, std::vector<Event>* events) {
+Result solve_with_room(const Problem& problem, const Options& options, std::vector<Event>* events) {
   const PollScope scope(options.give_up);
   const Task task{options, {options.tolerance, problem.largest_cost}, events};
   if (!needs_plain(problem, options.full)) return solve_partial(problem, task);
@@ -87,6 +80,24 @@ Result solve_with_events(const Problem& problem, const Options& options, std::ve
     }
   }
   return solve_plain(problem, task, Plain(problem, options.full, inf));
+}
+
+}  // namespace
+
+double Tolerance::gap(double objective) const {
+  // The methods' values are off by least_gap: what they call closed is that much tighter.
+  const double stated = relative * std::max(std::fabs(objective + offset), largest_cost);
+  return std::max(stated - least_gap, least_gap);
+}
+
+Result solve_with_events(const Problem& problem, const Options& options, std::vector<Event>* events) {
+  try {
+    return solve_with_room(problem, options, events);
+  } catch (const TooLarge&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw too_large_to_solve(problem, options.method);
+  }
 }
 
 Result solve(const Problem& problem, const Options& options) { return solve_with_events(problem, options, nullptr); }

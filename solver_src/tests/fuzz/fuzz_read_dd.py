@@ -27,15 +27,33 @@ VALID = [
     b"c comment\np 1 30 1 0\ni0 0 1.0 2.0\na 5 0 29 3\n",
     b"gm 0 1\np 1 1 1 0\na 0 0 0 -1\ngm 0 2\np 1 2 0 0\n",
     b"p 0 0 0 0\n",
+    b"\xef\xbb\xbf# other programs\nch\np 2 2 3 1\ne 0 1 -1\na 0 0 0 -1\na 1 1 1 1\na 2 0 18446744073709551615 3\n",
 ]
-WORDS = [b"p ", b"a ", b"e ", b"gm ", b"\n", b" ", b"-1", b"9999999999", b"nan", b"inf", b"1e400", b"0x1", b"1_0", b"c"]
+WORDS = [
+    b"p ",
+    b"a ",
+    b"e ",
+    b"gm ",
+    b"\n",
+    b" ",
+    b"-1",
+    b"9999999999",
+    b"nan",
+    b"inf",
+    b"1e400",
+    b"0x1",
+    b"1_0",
+    b"c",
+    b"#",
+]
+WORDS += [b"18446744073709551615", b"\xef\xbb\xbf", b"\xff\xfe"]
 
 
 def content(read: gm.Problem | dict[tuple[int, int], gm.Problem]) -> list[object]:
     """All that a file holds, to the last bit."""
     if isinstance(read, dict):
         return [(key, content(problem)) for key, problem in read.items()]
-    arrays = (read.assignments, read.costs, read.terms, read.term_costs)
+    arrays = (read.assignments, read.costs, read.terms, read.term_costs, read.unmatched1 + 0.0, read.unmatched2 + 0.0)
     return [read.n1, read.n2, *(np.ascontiguousarray(array).tobytes() for array in arrays)]
 
 

@@ -8,7 +8,7 @@ import bbgm_solver as gm
 import numpy as np
 import pytest
 from support.enumeration import definition, matchings
-from support.problems import NO_EDGES, draw_unmatched, permuted, scaled
+from support.problems import NO_EDGES, draw_unmatched, permuted, same, scaled
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -125,9 +125,12 @@ def test_what_the_problem_shows(tmp_path: Path) -> None:
     assert repr(problem) == repr(copy)
     assert repr(problem).endswith(", with costs of unmatched nodes)")
     assert gm.Problem(np.zeros((2, 3)), [], [], np.zeros((0, 0))).unmatched2.tolist() == [0, 0, 0]
-    with pytest.raises(ValueError, match=r"no place for unmatched1 and unmatched2: write the problem with the costs"):
-        gm.write_dd(tmp_path / "problem.dd", problem)
-    assert list(tmp_path.iterdir()) == []
+    gm.write_dd(tmp_path / "problem.dd", problem)
+    read = gm.read_dd(tmp_path / "problem.dd")
+    assert isinstance(read, gm.Problem)
+    assert same(read, problem)
+    for name in ("unmatched1", "unmatched2"):
+        assert np.array_equal(getattr(read, name), getattr(problem, name))
 
 
 @pytest.mark.parametrize(

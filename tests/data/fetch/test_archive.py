@@ -246,3 +246,19 @@ def test_an_archive_without_the_folder_is_refused(tmp_path: Path) -> None:
     for path in (tar(tmp_path / "tar"), zipped(tmp_path / "zip")):
         with pytest.raises(ArchiveError, match=rf"{path.name} has no files in a folder 'Thing', only \['README'"):
             read_through(path, "Thing", LIMIT)
+
+
+def test_companions_of_a_mac_are_left_out(tmp_path: Path) -> None:
+    names = ("t/a.png", "t/._a.png", "t/.DS_Store", "t/Car/._b.mat", "__MACOSX/t/a.png", "__MACOSX/t/._a.png")
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        for name in names:
+            archive.writestr(name, name)
+    assert list(unpack(tmp_path / "a.zip", tmp_path / "out", "t", 1000)) == ["a.png"]
+    assert [path.name for path in (tmp_path / "out").rglob("*")] == ["a.png"]
+
+
+def test_a_web_page_is_no_archive(tmp_path: Path) -> None:
+    for name in ("a.zip", "a.tgz"):
+        (tmp_path / name).write_text("<!DOCTYPE html>\n<title>Sign in</title>" + 9000 * " ")
+        with pytest.raises(ArchiveError, match=rf"^{name} is a web page \(HTML\) .*: download the file again"):
+            unpack(tmp_path / name, tmp_path / name[2:], "t", 1000)

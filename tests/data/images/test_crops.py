@@ -13,7 +13,8 @@ from PIL import Image
 
 from bbgm.base.atomic import WriteError
 from bbgm.data.images import crops as module
-from bbgm.data.images.crops import FRAME, Box, CropCache, decode, image_size
+from bbgm.data.images.crops import CropCache
+from bbgm.data.images.pictures import FRAME, Box, decode, image_size
 
 BOX: Box = (3.25, 2.0, 31.5, 27.0)
 FILL = """

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "core/available.hpp"
 #include "core/poll.hpp"
 #include "core/vec.hpp"
 
@@ -54,6 +55,7 @@ void Side::build(const Problem& p, int which, const std::vector<int>& local, Ter
     places.at[t] = tables[table].start + static_cast<std::size_t>(local[a]) * tables[table].width + local[b];
   }
   poll(8 * static_cast<std::int64_t>(p.terms.size()));
+  memory::demand(total * sizeof(double));
   x.assign(total, inf);
   poll(2 * static_cast<std::int64_t>(total));
   least.resize(tables.size());

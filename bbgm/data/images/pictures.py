@@ -1,0 +1,112 @@
+"""Image files: their size, and their pixels as the network sees them.
+
+One treatment of each kind of picture, whatever program wrote it:
+
+| kind | what is done |
+|---|---|
+| grey, palette, CMYK | converted to RGB; CMYK without a colour profile |
+| transparency (alpha channel, or in a palette) | ignored: the colours count as they are stored |
+| 16 bits per channel | colour: the upper 8 bits count. Grey and float, whose range is unknown: refused |
+| animated, several pages | the first picture counts |
+| EXIF orientation | not applied; `bbgm.data.readers.placed` refuses such images |
+| truncated, another kind of file | refused |
+"""
+
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from bbgm.base.foreign import describe
+from bbgm.data.images.similar import similar_file
+
+FRAME = 256
+"""Side of the network's input, px."""
+
+Box = tuple[float, float, float, float]
+"""Left, upper, right and lower border of a part of an image, px."""
+
+# Pillow raises each of these for broken files.
+_BROKEN = (OSError, SyntaxError, ValueError)
+_ORIENTATION, _UPRIGHT = 0x0112, 1  # EXIF tag and value; 2 to 8 mean rotated or mirrored
+
+
+def image_size(path: Path) -> tuple[int, int]:
+    """Width and height of an image file in px, read from its header.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: the header is broken.
+    """
+    try:
+        with Image.open(path) as image:
+            return image.size
+    except FileNotFoundError as error:
+        raise missing_image(path) from error
+    except Image.DecompressionBombError as error:
+        raise _too_large(path, error) from error
+    except _BROKEN as error:
+        fault = f"cannot be read ({error}): it is truncated or not an image; copy it again"
+        raise ValueError(f"image {describe(path, fault)}") from error
+
+
+def is_turned(path: Path) -> bool:
+    """Whether an image's EXIF tag asks viewers to rotate or mirror it; `decode` reads it as it is stored."""
+    with Image.open(path) as image:
+        try:
+            exif = Image.Image.getexif(image)  # the method of a format may decode the whole image
+        except Exception:  # damaged EXIF data raise all kinds of errors, and viewers ignore them
+            return False
+        return exif.get(_ORIENTATION, _UPRIGHT) in range(2, 9)
+
+
+def decode(path: Path, box: Box | None = None) -> np.ndarray:
+    """(FRAME, FRAME, 3) uint8 RGB: an image, or the part of it within a box, resized with bicubic interpolation.
+
+    The aspect ratio is not kept. What is done with each kind of picture is above.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: the file is truncated, not an image, too large, or of wide numbers of an unknown range (16-bit grey,
+            float); or the box is not within the image.
+    """
+    try:
+        with Image.open(path) as image:
+            if image.mode[0] not in "IF":
+                with_palette = image.mode == "P" and "transparency" in image.info
+                read = image.convert("RGBA") if with_palette else image  # the same colours, and Pillow does not warn
+                return np.array(read.convert("RGB").resize((FRAME, FRAME), Image.Resampling.BICUBIC, box))
+    except FileNotFoundError as error:
+        raise missing_image(path) from error
+    except Image.DecompressionBombError as error:
+        raise _too_large(path, error) from error
+    except _BROKEN as error:
+        fault = f"cannot be decoded ({error}): it is truncated or not an image; copy it again"
+        raise ValueError(f"image {describe(path, fault)}") from error
+    # Pillow would cut off what is above 255, and give a white image.
+    raise ValueError(
+        f"image {path} has more than 8 bits per channel (mode {image.mode}): convert it to 8 bits, for example with "
+        f"'mogrify -auto-level -depth 8 {path.name}'"
+    )
+
+
+def warped(pixels: np.ndarray, view: tuple[float, ...]) -> np.ndarray:
+    """The input (FRAME, FRAME, 3) uint8 under a map of ``KeypointImage.view``; what lies outside is its mean colour."""
+    forward = np.array([view[:3], view[3:], (0, 0, 1)])
+    back = np.linalg.inv(forward)[:2].ravel().tolist()  # Pillow asks for the place in the input of each output pixel
+    outside = tuple(int(value) for value in pixels.mean(axis=(0, 1)))
+    moved = Image.fromarray(pixels).transform(
+        (FRAME, FRAME), Image.Transform.AFFINE, back, Image.Resampling.BICUBIC, fillcolor=outside
+    )
+    return np.array(moved)
+
+
+def missing_image(path: Path) -> FileNotFoundError:
+    """The error of a missing file, with the name that was probably meant."""
+    other = similar_file(path)
+    remedy = f"did you mean {other}? Correct the name, or rename the file" if other else "put it back"
+    return FileNotFoundError(f"image {path} is missing: {remedy}")
+
+
+def _too_large(path: Path, error: Exception) -> ValueError:
+    return ValueError(f"image {path} is too large ({error}): scale it down, and its keypoints with it")
