@@ -64,9 +64,9 @@ def test_what_keypoints_look_like_reaches_the_others(graphs):
     same = torch.isclose(before, after, rtol=1e-5, atol=1e-7).all(dim=1)
     assert not same[:5].any()
     assert same[5:].all()
-    with pytest.raises(ValueError, match="give them, or set positions.visual: false"):
+    with pytest.raises(ValueError, match=r"give them, or set positions.visual: false"):
         encoder(graphs)
-    with pytest.raises(ValueError, match="positions.pretrain uses coordinates alone"):
+    with pytest.raises(ValueError, match=r"positions.pretrain uses coordinates alone"):
         PositionsConfig(kind="attention", visual=True, pretrain={})
 
 
