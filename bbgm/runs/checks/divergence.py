@@ -1,0 +1,195 @@
+"""Training that diverges: stopped in the step in which a number is first NaN or infinite, and described.
+
+The loss, the gradients and, after the step, parameters and buffers must be finite. Where they are not, the batch is
+looked at again: with all pairs, and with each pair alone, to name the first tensor that is not finite and the pairs
+that make it so.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils import get_total_norm
+
+from bbgm.base.atomic import write_json
+from bbgm.data.sampling.pairs import KeypointPair
+from bbgm.methods.base import Matcher
+from bbgm.runs.checkpoint import write_model, write_optimiser
+
+SHOWN = 3
+"""So many pairs are named in the message; the record has all."""
+
+
+class Diverged(ValueError):
+    """Training has met a number that is not finite; ``record``: where, with which pairs, in which tensor."""
+
+    def __init__(self, record: dict[str, Any], saved: Path | None = None) -> None:
+        place = f"; its state is in {saved}" if saved else ""
+        super().__init__(
+            f"{record['what']} at epoch {record['epoch']}, iteration {record['iteration']}: the network has diverged, "
+            f"first in {record['tensor']}, with {_name(record)}{place}; lower optimiser.learning_rate"
+        )
+        self.record = record
+
+
+def _name(record: dict[str, Any]) -> str:
+    pairs, batch = record["pairs"], record["batch"]
+    if len(pairs) in (0, len(batch)):
+        return f"{'any pair' if pairs else 'the pairs together'} of the batch ({' and '.join(batch[0])}, ...)"
+    more = f" and {len(pairs) - SHOWN} more" if len(pairs) > SHOWN else ""
+    return f"{', '.join(' and '.join(pair) for pair in pairs[:SHOWN])}{more} of the batch of {len(batch)}"
+
+
+class Step:
+    """One training step of a batch, checked.
+
+    Args:
+        matcher: in training mode.
+        pairs: the batch.
+        epoch, iteration: counted from 1, for the message.
+    """
+
+    def __init__(self, matcher: Matcher, pairs: Sequence[KeypointPair], epoch: int, iteration: int) -> None:
+        self.matcher, self.pairs, self.epoch, self.iteration = matcher, pairs, epoch, iteration
+
+    def loss(self) -> Tensor:
+        """The loss of the batch.
+
+        Raises:
+            Diverged: it is not finite, or cannot be computed because something before it is not.
+        """
+        seed = torch.get_rng_state()
+        try:
+            loss = self.matcher.loss(self.pairs)
+        except (ValueError, RuntimeError) as error:  # a solver refuses costs that are not finite
+            if _forward_fault(self.matcher, self.pairs, seed):
+                raise self._diverged("the costs are not finite", _forward_fault, seed) from error
+            raise
+        if not torch.isfinite(loss):
+            raise self._diverged(f"the loss is {loss.item()}", _forward_fault, seed)
+        return loss
+
+    def check_gradients(self) -> None:
+        """Check them before they reach the parameters.
+
+        Raises:
+            Diverged: one of them is not finite.
+        """
+        if not _finite(p.grad for p in self.matcher.parameters() if p.grad is not None):
+            raise self._diverged("a gradient is not finite", _gradient_fault, torch.get_rng_state())
+
+    def check_parameters(self) -> None:
+        """Check what the optimiser has made of them.
+
+        Raises:
+            Diverged: a parameter or buffer is not finite.
+        """
+        if not _finite(_numbers(self.matcher)):
+            raise self._diverged("a parameter is not finite after the step", _state_fault, torch.get_rng_state())
+
+    def _diverged(
+        self, what: str, fault: Callable[[Matcher, Sequence[KeypointPair], Tensor], str], seed: Tensor
+    ) -> Diverged:
+        tensor = fault(self.matcher, self.pairs, seed) or "the loss"
+        names = [(pair.source.image_id, pair.target.image_id) for pair in self.pairs]
+        alone = [name for pair, name in zip(self.pairs, names, strict=True) if fault(self.matcher, [pair], seed)]
+        record = {"what": what, "epoch": self.epoch, "iteration": self.iteration, "tensor": tensor}
+        return Diverged({**record, "pairs": alone, "batch": names})
+
+
+def save_state(error: Diverged, folder: Path, matcher: nn.Module, optimiser: torch.optim.Optimizer) -> Diverged:
+    """Write the network, the optimiser and the record of a divergence, and return the error that names the folder.
+
+    Raises:
+        WriteError: as `bbgm.base.atomic.write_json`.
+    """
+    write_model(folder / "model.safetensors", matcher)
+    write_optimiser(folder / "optimiser.pt", optimiser)
+    write_json(folder / "record.json", error.record)
+    return Diverged(error.record, folder)
+
+
+def _finite(tensors: Iterable[Tensor]) -> bool:
+    """Whether all numbers are: one maximum over all tensors, which NaN passes through."""
+    return bool(torch.isfinite(get_total_norm([tensor.detach() for tensor in tensors], float("inf"))))
+
+
+def _numbers(matcher: nn.Module) -> Iterator[Tensor]:
+    yield from matcher.parameters()
+    yield from (buffer for buffer in matcher.buffers() if buffer.is_floating_point())
+
+
+def _describe(name: str, tensor: Tensor) -> str:
+    """A tensor that is not finite; empty if it is."""
+    if not tensor.is_floating_point() or not (wrong := int((~torch.isfinite(tensor)).sum())):
+        return ""
+    return f"{name} ({wrong} of {tensor.numel()} numbers of shape {tuple(tensor.shape)})"
+
+
+def _state_fault(matcher: Matcher, _pairs: Sequence[KeypointPair], _seed: Tensor) -> str:
+    """The first parameter or buffer that is not finite; no pair makes it so."""
+    named = [*matcher.named_parameters(), *matcher.named_buffers()]
+    return next((text for name, tensor in named if (text := _describe(name, tensor.detach()))), "")
+
+
+@contextmanager
+def _undone(matcher: Matcher, seed: Tensor) -> Iterator[None]:
+    """Random numbers begin at ``seed``; parameters, buffers and gradients are put back at the end."""
+    state = {name: tensor.clone() for name, tensor in matcher.state_dict().items()}
+    gradients = [parameter.grad for parameter in matcher.parameters()]
+    accuracy = matcher.batch_accuracy
+    with torch.random.fork_rng(devices=[]):
+        torch.set_rng_state(seed)
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for name, tensor in matcher.state_dict().items():
+                    tensor.copy_(state[name])
+            for parameter, gradient in zip(matcher.parameters(), gradients, strict=True):
+                parameter.grad = gradient
+            matcher.batch_accuracy = accuracy
+
+
+def _forward_fault(matcher: Matcher, pairs: Sequence[KeypointPair], seed: Tensor) -> str:
+    """The first tensor of a forward pass that is not finite; empty if all are, or if the loss has none."""
+    if fault := _state_fault(matcher, pairs, seed):
+        return fault
+    found: list[str] = []
+
+    def look(name: str, what: str, values: Any) -> None:
+        for value in values if isinstance(values, list | tuple) else [values]:
+            if not found and isinstance(value, Tensor) and (text := _describe(f"{what} of {name}", value.detach())):
+                found.append(text)
+
+    handles = []
+    for name, module in matcher.named_modules():
+        if module is matcher:
+            continue
+        handles.append(module.register_forward_pre_hook(lambda _m, args, name=name: look(name, "input", args)))
+        handles.append(module.register_forward_hook(lambda _m, _a, out, name=name: look(name, "output", out)))
+    try:
+        with _undone(matcher, seed), torch.no_grad():
+            look("the network", "loss", matcher.loss(pairs))
+    except (ValueError, RuntimeError):  # of the costs, after the tensor that was found
+        pass
+    finally:
+        for handle in handles:
+            handle.remove()
+    return found[0] if found else ""
+
+
+def _gradient_fault(matcher: Matcher, pairs: Sequence[KeypointPair], seed: Tensor) -> str:
+    """The first parameter whose gradient is not finite, counted from the loss; empty if all are."""
+    with _undone(matcher, seed):
+        matcher.zero_grad(set_to_none=True)
+        try:
+            torch.autograd.backward(matcher.loss(pairs))
+        except (ValueError, RuntimeError):
+            return _forward_fault(matcher, pairs, seed)
+        named = reversed(list(matcher.named_parameters()))
+        texts = (_describe(f"gradient of {name}", p.grad) for name, p in named if p.grad is not None)
+        return next((text for text in texts if text), "")
