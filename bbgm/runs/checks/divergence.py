@@ -16,11 +16,16 @@ from torch.nn.utils import get_total_norm
 
 from bbgm.base.atomic import write_json
 from bbgm.data.sampling.pairs import KeypointPair
+from bbgm.matching.instance import NotFiniteError
 from bbgm.methods.base import Matcher
 from bbgm.runs.checkpoint import write_model, write_optimiser
 
 SHOWN = 3
 """So many pairs are named in the message; the record has all."""
+
+
+Fault = Callable[[Matcher, Sequence[KeypointPair], Tensor], str]
+"""The first tensor that is not finite for some pairs, with torch's random state; empty if all are finite."""
 
 
 class Diverged(ValueError):
@@ -64,12 +69,10 @@ class Step:
         seed = torch.get_rng_state()
         try:
             loss = self.matcher.loss(self.pairs)
-        except (ValueError, RuntimeError) as error:  # a solver refuses costs that are not finite
-            if _forward_fault(self.matcher, self.pairs, seed):
-                raise self._diverged("the costs are not finite", _forward_fault, seed) from error
-            raise
+        except NotFiniteError as error:  # of a solver, which refuses such costs
+            raise self._diverged("the costs", "are not finite", _forward_fault, seed) from error
         if not torch.isfinite(loss):
-            raise self._diverged(f"the loss is {loss.item()}", _forward_fault, seed)
+            raise self._diverged("the loss", f"is {loss.item()}", _forward_fault, seed)
         return loss
 
     def check_gradients(self) -> None:
@@ -79,7 +82,7 @@ class Step:
             Diverged: one of them is not finite.
         """
         if not _finite(p.grad for p in self.matcher.parameters() if p.grad is not None):
-            raise self._diverged("a gradient is not finite", _gradient_fault, torch.get_rng_state())
+            raise self._diverged("a gradient", "is not finite", _gradient_fault, torch.get_rng_state())
 
     def check_parameters(self) -> None:
         """Check what the optimiser has made of them.
@@ -88,16 +91,15 @@ class Step:
             Diverged: a parameter or buffer is not finite.
         """
         if not _finite(_numbers(self.matcher)):
-            raise self._diverged("a parameter is not finite after the step", _state_fault, torch.get_rng_state())
+            raise self._diverged("a parameter", "is not finite after the step", _state_fault, torch.get_rng_state())
 
-    def _diverged(
-        self, what: str, fault: Callable[[Matcher, Sequence[KeypointPair], Tensor], str], seed: Tensor
-    ) -> Diverged:
-        tensor = fault(self.matcher, self.pairs, seed) or "the loss"
-        names = [(pair.source.image_id, pair.target.image_id) for pair in self.pairs]
-        alone = [name for pair, name in zip(self.pairs, names, strict=True) if fault(self.matcher, [pair], seed)]
-        record = {"what": what, "epoch": self.epoch, "iteration": self.iteration, "tensor": tensor}
-        return Diverged({**record, "pairs": alone, "batch": names})
+    def _diverged(self, name: str, state: str, fault: Fault, seed: Tensor) -> Diverged:
+        """The error: ``name`` is what is not finite; ``fault`` finds where that began."""
+        pairs = [(pair.source.image_id, pair.target.image_id) for pair in self.pairs]
+        tensor = fault(self.matcher, self.pairs, seed) or name
+        alone = [both for pair, both in zip(self.pairs, pairs, strict=True) if fault(self.matcher, [pair], seed)]
+        record = {"what": f"{name} {state}", "epoch": self.epoch, "iteration": self.iteration, "tensor": tensor}
+        return Diverged({**record, "pairs": alone, "batch": pairs})
 
 
 def save_state(error: Diverged, folder: Path, matcher: nn.Module, optimiser: torch.optim.Optimizer) -> Diverged:
