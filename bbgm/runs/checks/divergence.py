@@ -115,12 +115,15 @@ def save_state(error: Diverged, folder: Path, matcher: nn.Module, optimiser: tor
 
 
 def _finite(tensors: Iterable[Tensor]) -> bool:
-    """Whether all numbers are: one maximum over all tensors, which NaN passes through."""
-    return bool(torch.isfinite(get_total_norm([tensor.detach() for tensor in tensors], float("inf"))))
+    """Whether all numbers are."""
+    # The sum of squares is fast to compute, and also infinite for large numbers: only then each number is looked at.
+    found = [tensor.detach() for tensor in tensors]
+    return bool(torch.isfinite(get_total_norm(found))) or all(bool(torch.isfinite(one).all()) for one in found)
 
 
 def _numbers(matcher: nn.Module) -> Iterator[Tensor]:
-    yield from matcher.parameters()
+    """What a step changes."""
+    yield from (parameter for parameter in matcher.parameters() if parameter.requires_grad)
     yield from (buffer for buffer in matcher.buffers() if buffer.is_floating_point())
 
 
