@@ -5,6 +5,7 @@ looked at again: with all pairs, and with each pair alone, to name the first ten
 that make it so.
 """
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,12 +15,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import get_total_norm
 
-from bbgm.base.atomic import write_json
+from bbgm.base.atomic import WriteError, write_json
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.matching.instance import NotFiniteError
 from bbgm.methods.base import Matcher
 from bbgm.runs.checkpoint import write_model, write_optimiser
 
+log = logging.getLogger(__name__)
 SHOWN = 3
 """So many pairs are named in the message; the record has all."""
 
@@ -41,11 +43,15 @@ class Diverged(ValueError):
 
 
 def _name(record: dict[str, Any]) -> str:
-    pairs, batch = record["pairs"], record["batch"]
-    if len(pairs) in (0, len(batch)):
-        return f"{'any pair' if pairs else 'the pairs together'} of the batch ({' and '.join(batch[0])}, ...)"
-    more = f" and {len(pairs) - SHOWN} more" if len(pairs) > SHOWN else ""
-    return f"{', '.join(' and '.join(pair) for pair in pairs[:SHOWN])}{more} of the batch of {len(batch)}"
+    """The pairs that make a tensor infinite or NaN, in words."""
+    names = [" and ".join(pair) for pair in record["pairs"]]
+    size, example = len(record["batch"]), " and ".join(record["batch"][0])
+    if not names:
+        return f"the {size} pairs of the batch together, such as {example}"
+    if len(names) == size:
+        return f"any of the {size} pairs of the batch, such as {example}"
+    more = f", and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return f"{'; '.join(names[:SHOWN])}{more}, of the {size} pairs of the batch"
 
 
 class Step:
@@ -103,14 +109,18 @@ class Step:
 
 
 def save_state(error: Diverged, folder: Path, matcher: nn.Module, optimiser: torch.optim.Optimizer) -> Diverged:
-    """Write the network, the optimiser and the record of a divergence, and return the error that names the folder.
+    """Write the network, the optimiser and the record of a divergence.
 
-    Raises:
-        WriteError: as `bbgm.base.atomic.write_json`.
+    Returns:
+        The error that names the folder; the one that is given if nothing can be written there, which is logged.
     """
-    write_model(folder / "model.safetensors", matcher)
-    write_optimiser(folder / "optimiser.pt", optimiser)
-    write_json(folder / "record.json", error.record)
+    try:
+        write_model(folder / "model.safetensors", matcher)
+        write_optimiser(folder / "optimiser.pt", optimiser)
+        write_json(folder / "record.json", error.record)
+    except WriteError as problem:
+        log.warning("the state of the training that diverged is lost: %s", problem)
+        return error
     return Diverged(error.record, folder)
 
 

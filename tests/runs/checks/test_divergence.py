@@ -59,7 +59,7 @@ def test_a_loss_that_is_infinite_names_pair_and_tensor(batch: list[KeypointPair]
     assert record["tensor"] == "input of square (1 of 1 numbers of shape ())"
     message = str(caught.value)
     assert message.startswith("the loss is -inf at epoch 3, iteration 4: the network has diverged, first in input of")
-    assert " and ".join(name(batch[2])) + " of the batch of 4" in message
+    assert " and ".join(name(batch[2])) + ", of the 4 pairs of the batch; lower" in message
     assert matcher.seen == 1  # looking again left the buffers as they were
     assert matcher.calls > 1
 
@@ -110,7 +110,7 @@ def test_a_weight_that_is_nan_is_named(batch: list[KeypointPair], method: str) -
     with pytest.raises(Diverged) as caught:
         Step(matcher, batch, 1, 1).loss()
     assert caught.value.record["tensor"].startswith(f"{weight} ({parameter.numel()} of {parameter.numel()} numbers")
-    assert "any pair of the batch" in str(caught.value)
+    assert "with any of the 4 pairs of the batch, such as " in str(caught.value)
 
 
 def diverging(method: str) -> RunConfig:
