@@ -4,6 +4,7 @@ import json
 import logging
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from bbgm.runs.results import FILES, OPTIMISER, finished, load, stored_hash
 from bbgm.runs.train import run
 from bbgm.tables import make_table
 
-OVERRIDES = {
+OVERRIDES: dict[str, Any] = {
     "protocol": {"test_pairs_per_class": 3},
     "optimiser": {"epochs": 1, "iterations_per_epoch": 1, "batch_size": 2},
     "keep_optimiser": True,

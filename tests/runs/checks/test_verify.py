@@ -22,7 +22,7 @@ from bbgm.runs.train import run
 from bbgm.scoring.predictions import read_predictions, write_predictions
 
 STORED = Path(__file__).parents[1] / "stored/results"
-SMALL = {
+SMALL: dict[str, Any] = {
     "protocol": {"filter": "unfiltered", "test_pairs_per_class": 4, "test_sets_per_class": 1, "set_size": 3},
     "optimiser": {"epochs": 1, "iterations_per_epoch": 1, "batch_size": 2},
 }
