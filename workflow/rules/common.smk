@@ -57,7 +57,7 @@ def make_lost_runs_again():
         notebook = Path(notebook_of(run))
         if notebook.is_file() and missing_files(notebook.parent):
             with suppress(OSError):  # read-only: then nothing can be made there
-                os.utime(notebook, (0, 0))
+                os.utime(notebook, (1, 1))  # Snakemake ignores a time of 0
 
 
 if workflow.is_main_process:
