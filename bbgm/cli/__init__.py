@@ -8,9 +8,9 @@ from typing import Any
 
 from bbgm import __version__
 from bbgm.base.plugins import choose_plugins
-from bbgm.cli import data, plan, pretrain, runs, solver, tune
+from bbgm.cli import data, plan, pretrain, runs, solver, tune, verify
 
-GROUPS = (runs, tune, plan, data, solver, pretrain)
+GROUPS = (runs, verify, tune, plan, data, solver, pretrain)
 """Each module adds its subcommands; a new group is a module with ``add_commands``."""
 
 
@@ -22,7 +22,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The parser with all subcommands; each sets ``command``, a function of the parsed arguments."""
+    """The parser with all subcommands; each sets ``command``, a function of the arguments that may return a status."""
     parser = _Parser(prog="bbgm", description="BB-GM: deep graph matching with a blackbox-differentiated solver.")
     parser.add_argument("--version", action="version", version=f"bbgm {__version__}")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command.
 
     Returns:
-        Exit status: 0, or 2 after an error, which is one line on stderr.
+        Exit status: 0; what the command returns, e.g. 1 if a run differs; or 2 after an error, one line on stderr.
     """
     debug = False
     try:
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             choose_plugins(options.plugin)
         logging.basicConfig(format="bbgm: %(message)s", stream=sys.stderr)
         logging.getLogger("bbgm").setLevel(logging.INFO)  # of other modules, warnings only
-        options.command(options)
+        return options.command(options) or 0
     except KeyboardInterrupt:
         print("bbgm: interrupted", file=sys.stderr)
         return 130
@@ -65,4 +65,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         print("bbgm: error:", " ".join(str(error).split()) or type(error).__name__, file=sys.stderr)
         return 2
-    return 0

@@ -21,6 +21,7 @@ from bbgm.config.models import (
     OptimiserConfig,
     ProtocolConfig,
 )
+from bbgm.config.parameters import check_parameters
 from bbgm.config.parts import (
     AFFINITIES,
     BACKBONES,
@@ -63,6 +64,7 @@ __all__ = [
     "RunConfig",
     "budget_names",
     "check_budget",
+    "check_parameters",
     "experiment_names",
     "flatten",
     "hash_of",

@@ -98,14 +98,18 @@ class Instance(Generic[Costs]):
         )
 
 
+class NotFiniteError(ValueError):
+    """What a network gives to be matched is NaN or infinite."""
+
+
 def check_finite(what: str, *numbers: np.ndarray) -> None:
     """Check what a network gives to be matched.
 
     Raises:
-        ValueError: it is not finite.
+        NotFiniteError: it is not finite.
     """
     if not all(np.isfinite(one).all() for one in numbers):
-        raise ValueError(
+        raise NotFiniteError(
             f"{what} are NaN or infinite: the network has diverged, or its weights are broken; lower "
             "optimiser.learning_rate, or take other weights"
         )

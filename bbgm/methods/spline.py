@@ -190,7 +190,7 @@ def _first_maximum(messages: Tensor, incoming: Tensor) -> tuple[Tensor, Tensor]:
     filled = torch.cat([messages, messages.new_full((1, messages.shape[1]), -torch.inf)])
     for column in incoming.T:
         candidate = filled[column]
-        better = candidate > best
+        better = (candidate > best) | candidate.isnan()  # NaN stays, so that a network that has diverged shows it
         best = torch.where(better, candidate, best)
         edge = torch.where(better, column[:, None], edge)
     return best.masked_fill(edge == edges, 0), edge

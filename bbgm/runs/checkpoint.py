@@ -22,6 +22,8 @@ from torch import nn
 from bbgm.base.atomic import atomic_write, write_json
 
 KEEP = 2
+DIVERGED = "diverged"
+"""Folder inside that of the checkpoints: the state of a training that diverged, see `bbgm.runs.checks.divergence`."""
 History = list[dict[str, Any]]
 log = logging.getLogger(__name__)
 
@@ -90,7 +92,7 @@ def read_optimiser(path: Path, optimiser: torch.optim.Optimizer) -> None:
 
 
 class Checkpoints:
-    """The checkpoints of one run, in ``folder``, which holds nothing else."""
+    """The checkpoints of one run, in ``folder``, which holds nothing else but `DIVERGED`."""
 
     def __init__(self, folder: Path, config_hash: str) -> None:
         self.folder = folder

@@ -13,6 +13,7 @@ from bbgm.data.images.keypoints import Dataset
 from bbgm.data.sampling.pairs import sample_training_batch
 from bbgm.methods.base import Matcher
 from bbgm.runs.checkpoint import Checkpoints, History, read_model, read_optimiser
+from bbgm.runs.checks.divergence import Step
 from bbgm.runs.results import OPTIMISER, RunRecord
 
 MOMENTUM = 0.9  # of SGD
@@ -58,6 +59,9 @@ def fit(
 
     Returns:
         The learning curve, one row per iteration.
+
+    Raises:
+        Diverged: a loss, gradient or parameter is not finite.
     """
     keep_freed_memory()
     settings = config.optimiser
@@ -76,15 +80,13 @@ def fit(
             # For layers such as dropout: like the batch, what they draw depends on the counters alone.
             torch.manual_seed(int(np.random.default_rng([config.seed, epoch, iteration]).integers(2**63)))
             pairs = sample_training_batch(dataset, config.protocol, config.seed, epoch, iteration, settings.batch_size)
+            step = Step(matcher, pairs, epoch + 1, iteration + 1)
             optimiser.zero_grad()
-            loss = matcher.loss(pairs)
-            if not torch.isfinite(loss):
-                raise ValueError(
-                    f"the loss is {loss.item()} at epoch {epoch + 1}, iteration {iteration + 1}: the network has "
-                    "diverged; lower optimiser.learning_rate"
-                )
+            loss = step.loss()
             torch.autograd.backward(loss)
+            step.check_gradients()
             optimiser.step()
+            step.check_parameters()
             history.append(
                 {
                     "epoch": epoch + 1,

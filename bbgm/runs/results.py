@@ -11,9 +11,10 @@
 ``optimiser.pt``              state of the optimiser at the end, of runs that others start from (``keep_optimiser``)
 ``test_pairs.json``           ``{class: [[source id, target id], ...]}``: the test pairs, for people and other programs
 ``predictions.npz``           every evaluated pair, and every pair of the test sets (:mod:`bbgm.scoring.predictions`)
-``metrics.json``              scores, and under ``sets`` those of the test sets (:mod:`bbgm.runs.sets`); written
-                              last, so a folder that has it holds a finished run
-``checkpoint/``, ``.lock``    only while the run is in progress (or was killed)
+``metrics.json``              scores, under ``sets`` those of the test sets (:mod:`bbgm.runs.sets`), and the checksums
+                              of all files (:mod:`bbgm.runs.checks.checksums`); written last, so a folder that has it
+                              holds a finished run
+``checkpoint/``, ``.lock``    only while the run is in progress (or was killed, or diverged)
 ``superseded/<hash>/``        earlier runs of another configuration (:mod:`bbgm.runs.superseded`)
 ============================  =======================================================================================
 """
@@ -31,6 +32,7 @@ from typing import TYPE_CHECKING, Any
 from bbgm.base.atomic import write_text
 from bbgm.base.paths import results_root
 from bbgm.config import RunConfig, hash_of, make_run, read_yaml
+from bbgm.runs.checks.checksums import CHECKSUMS, RECORD, altered_files, describe_altered
 from bbgm.scoring.predictions import Prediction, SetPrediction, read_predictions
 
 if TYPE_CHECKING:
@@ -38,10 +40,10 @@ if TYPE_CHECKING:
 
 FILES = (
     *("config.yaml", "split.json", "history.csv", "model.safetensors", "test_pairs.json", "predictions.npz"),
-    "metrics.json",
+    RECORD,
 )
 OPTIMISER = "optimiser.pt"
-VOLATILE = ("throughput", "peak_memory_mib", "provenance")
+VOLATILE = ("throughput", "peak_memory_mib", "provenance", CHECKSUMS)
 """Keys of metrics.json that differ between two runs of the same configuration on the same machine."""
 NEEDED = {"config_hash": str, "n_pairs": int, "per_class": dict, "mean": dict}
 """Keys that metrics.json must have, and the types of their values."""
@@ -104,14 +106,19 @@ def run_folder(config: RunConfig) -> Path:
     return results_root() / config.folder
 
 
-def finished(config: RunConfig, folder: Path | None = None) -> RunRecord | None:
+def finished(config: RunConfig, folder: Path | None = None, checksums: bool = True) -> RunRecord | None:
     """The finished run of this configuration, or None.
 
     A run is the same if its effective settings are: keys that it was stored without have their defaults, keys of other
     methods and data sets are ignored, and titles do not matter.
+
+    Args:
+        config: of the run.
+        folder: default `run_folder`.
+        checksums: as for `read_record`.
     """
     folder = folder or run_folder(config)
-    record = read_record(folder, also=(OPTIMISER,) if config.keep_optimiser else ())
+    record = read_record(folder, also=(OPTIMISER,) if config.keep_optimiser else (), checksums=checksums)
     if record is None or record.config.hash() != config.hash():
         return None
     return replace(record, config=config)
@@ -120,24 +127,31 @@ def finished(config: RunConfig, folder: Path | None = None) -> RunRecord | None:
 def stored_hash(config: RunConfig) -> str:
     """The hash in the record of the finished run of a configuration, else that of the configuration.
 
-    It changes only if the run does: not with a setting that is new since it was made.
+    It changes only if the run does: not with a setting that is new since it was made. Checksums are not compared,
+    because the pipeline asks for every run each time.
     """
-    record = finished(config)
+    record = finished(config, checksums=False)
     return str(record.metrics["config_hash"]) if record else config.hash()
 
 
-def read_record(folder: Path, also: Sequence[str] = ()) -> RunRecord | None:
-    """The finished run in a folder, whatever its configuration is; None if there is none.
+def missing_files(folder: Path, also: Sequence[str] = ()) -> list[str]:
+    """Files that a folder lacks to hold a finished run; ``also``: in addition to `FILES`."""
+    return [name for name in (*FILES, *also) if not (folder / name).is_file()]
+
+
+def read_record(folder: Path, also: Sequence[str] = (), checksums: bool = True) -> RunRecord | None:
+    """The finished run in a folder, whatever its configuration is; None if there is none, or a file was altered.
 
     Its metrics must belong to the configuration that is stored beside them.
 
     Args:
         also: files that must be there in addition to `FILES`.
+        checksums: compare the files with their checksums, which reads all of them.
     """
-    if not all((folder / name).is_file() for name in (*FILES, *also)):
+    if missing_files(folder, also) or (checksums and altered_files(folder)):
         return None
     try:
-        metrics = json.loads((folder / "metrics.json").read_text())
+        metrics = json.loads((folder / RECORD).read_text())
         stored = read_yaml(folder / "config.yaml")
         config = make_run(stored)
     except ValueError:
@@ -184,19 +198,20 @@ def load(folder: Path) -> RunRecord:
     """Read a finished run.
 
     Raises:
-        ValueError: the folder does not exist, or holds no finished run; the error says what is missing.
+        ValueError: the folder does not exist, or holds no finished run, or files of it were altered; the error says
+            which are missing or altered.
     """
     folder = Path(folder)
-    missing = [name for name in FILES if not (folder / name).is_file()]
-    if missing:
+    if missing := missing_files(folder):
         what = f"lacks {', '.join(missing)}" if folder.is_dir() else "does not exist"
         raise ValueError(f"{folder} is not the folder of a finished run: it {what}; make it with 'bbgm train'")
+    if wrong := altered_files(folder):
+        raise ValueError(describe_altered(folder, wrong))
     config = load_config(folder)
-    record = read_record(folder, also=(OPTIMISER,) if config.keep_optimiser else ())
+    record = read_record(folder, also=(OPTIMISER,) if config.keep_optimiser else (), checksums=False)
     if record is None:
         raise ValueError(
-            f"{folder / 'metrics.json'} is damaged or does not belong to config.yaml beside it: "
-            "run it again with 'bbgm train'"
+            f"{folder / RECORD} is damaged or does not belong to config.yaml beside it: run it again with 'bbgm train'"
         )
     return record
 

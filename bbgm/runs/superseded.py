@@ -12,6 +12,7 @@ from pathlib import Path
 
 from bbgm.base.atomic import remove_leftovers, write_error, write_json
 from bbgm.config import RunConfig, hash_of, read_yaml
+from bbgm.runs.checks.checksums import RECORD, altered_files
 from bbgm.runs.results import FILES, OPTIMISER, finished, load_config, read_record
 
 FOLDER = "superseded"
@@ -34,9 +35,9 @@ def make_room(folder: Path, config: RunConfig) -> None:
     remove_leftovers(folder / CHECKPOINT)
     try:
         _complete_move(folder)
-        damaged = (folder / "metrics.json").exists() and finished(config, folder) is None
+        damaged = (folder / RECORD).exists() and finished(config, folder) is None
         if damaged or not _holds(folder, config):
-            _set_aside(folder, "a run of another configuration" if not _holds(folder, config) else "a damaged run")
+            _set_aside(folder, _describe(folder, config))
             _bring_back(folder, config)
     except OSError as error:
         raise write_error(error, folder / FOLDER) from error
@@ -48,6 +49,14 @@ def _holds(folder: Path, config: RunConfig) -> bool:
         return load_config(folder).hash() == config.hash()
     except ValueError:  # no configuration, or an unreadable one
         return False
+
+
+def _describe(folder: Path, config: RunConfig) -> str:
+    """What stands in the way of a run of this configuration."""
+    altered = altered_files(folder) if (folder / RECORD).exists() else {}
+    if altered:
+        return f"a damaged run ({'; '.join(f'{name} {fault}' for name, fault in altered.items())})"
+    return "a damaged run" if _holds(folder, config) else "a run of another configuration"
 
 
 def _set_aside(folder: Path, what: str) -> None:
@@ -74,7 +83,7 @@ def _free(wanted: Path) -> Path:
 def _bring_back(folder: Path, config: RunConfig) -> None:
     earlier = [one for one in sorted((folder / FOLDER).glob("*")) if _holds(one, config)]
     whole = [one for one in earlier if (record := read_record(one)) and record.config.hash() == config.hash()]
-    unfinished = [one for one in earlier if not (one / "metrics.json").exists()]
+    unfinished = [one for one in earlier if not (one / RECORD).exists()]
     if wanted := [*whole, *unfinished][:1]:
         _move(folder, wanted[0], folder)
         log.info("%s: the run of this configuration is brought back from %s", folder, wanted[0])

@@ -13,10 +13,13 @@ from bbgm.config import RunConfig, hash_of, read_yaml
 from bbgm.data import open_dataset
 from bbgm.data.images.keypoints import Dataset
 from bbgm.methods.base import Matcher, make_matcher
-from bbgm.runs.checkpoint import Checkpoints, History, read_model, write_model, write_optimiser
+from bbgm.runs.checkpoint import DIVERGED, Checkpoints, History, read_model, write_model, write_optimiser
+from bbgm.runs.checks.checksums import RECORD, write_record
+from bbgm.runs.checks.divergence import Diverged, save_state
 from bbgm.runs.evaluate import Evaluation, evaluate
 from bbgm.runs.fit import fit, make_optimiser
 from bbgm.runs.results import (
+    FILES,
     OPTIMISER,
     TIMING,
     RunRecord,
@@ -47,6 +50,7 @@ def run(config: RunConfig, folder: Path | None = None, progress: bool = True) ->
 
     Raises:
         ValueError: another process works in the folder, or the data do not fit the configuration.
+        Diverged: training met a number that is not finite; the state is in ``checkpoint/diverged``.
         WriteError: the folder cannot be written to, or the disk is full.
     """
     folder = Path(folder or run_folder(config))
@@ -101,7 +105,10 @@ def _make(
     checkpoints = Checkpoints(folder / CHECKPOINT, config_hash)
     matcher.prepare(dataset)
     optimiser = make_optimiser(matcher, config, parent)
-    history = fit(matcher, optimiser, dataset, config, checkpoints, show_progress)
+    try:
+        history = fit(matcher, optimiser, dataset, config, checkpoints, show_progress)
+    except Diverged as error:
+        raise save_state(error, checkpoints.folder / DIVERGED, matcher, optimiser) from error
     rates = (f"lr_{group['name']}" for group in optimiser.param_groups)
     write_history(
         folder / "history.csv",
@@ -119,7 +126,8 @@ def _make(
     write_test_pairs(folder / "test_pairs.json", evaluation.predictions)
     write_predictions(folder / "predictions.npz", evaluation.predictions, sets.predictions if sets else ())
     summary = _summary(config, parent, dataset, history, evaluation, sets, machine.device())
-    write_json(folder / "metrics.json", {**summary, "config_hash": config_hash})
+    names = [name for name in FILES if name != RECORD] + [OPTIMISER] * config.keep_optimiser
+    write_record(folder, {**summary, "config_hash": config_hash}, names)
     checkpoints.clear()
 
 

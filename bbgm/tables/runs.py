@@ -1,13 +1,17 @@
 """The runs that a table is made of: found, read, and checked to be comparable."""
 
+import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from bbgm.config import check_budget, flatten
 from bbgm.runs import results
+from bbgm.runs.checks.checksums import RECORD
 from bbgm.runs.results import RunRecord
 from bbgm.tables.specs import TableSpec
+
+log = logging.getLogger(__name__)
 
 
 def find_runs(
@@ -28,6 +32,7 @@ def find_runs(
     """
     found: dict[tuple[str, str], list[RunRecord]] = {}
     for name in spec.filters:
+        _tell_unfinished(spec, budget, name, results_root)
         runs = [load_in_place(folder, results_root) for folder in shown_folders(spec, budget, name, results_root)]
         wanted = [
             run
@@ -37,6 +42,7 @@ def find_runs(
         for run in sorted(wanted, key=lambda run: (run.config.method, run.config.seed)):
             found.setdefault((name, run.config.method), []).append(run)
         _check_equal("compare", wanted, _protocol)
+    _check_equal("put into one table", [run for group in found.values() for run in group], _all_but_filter)
     if not found:
         options = "" if spec.dataset == "willow" else f" --dataset {spec.dataset}"
         options += "" if "intersection" in spec.filters else f" --filter {spec.filters[0]}"
@@ -80,6 +86,18 @@ def finished_folders(budget: str, results_root: Path, dataset: str = "*", keypoi
     return [path.parent for path in sorted(results_root.glob(place))]
 
 
+def _tell_unfinished(spec: TableSpec, budget: str, keypoint_filter: str, results_root: Path) -> None:
+    """Warn of runs that the table lacks because they were killed, or lost their metrics.json."""
+    check_budget(budget)
+    place = results_root / budget / spec.dataset / keypoint_filter
+    begun = [file.parent for name in ("config.yaml", "run.ipynb") for file in place.glob(f"*/seed*/{name}")]
+    for folder in sorted(set(begun)):
+        if spec.shows_method(folder.parent.name) and not (folder / RECORD).is_file():
+            log.warning(
+                "table %s lacks %s, which has no %s: finish the run with 'bbgm train'", spec.label, folder, RECORD
+            )
+
+
 def shown_folders(spec: TableSpec, budget: str, keypoint_filter: str, results_root: Path) -> list[Path]:
     """Folders of the finished runs that a table shows, in order; nothing of other runs is read."""
     found = finished_folders(budget, results_root, spec.dataset, keypoint_filter)
@@ -87,9 +105,12 @@ def shown_folders(spec: TableSpec, budget: str, keypoint_filter: str, results_ro
 
 
 def _check_equal(verb: str, runs: Sequence[RunRecord], content: Callable[[RunRecord], dict[str, Any]]) -> None:
-    for run in runs[1:]:
-        if content(run) != content(runs[0]):
-            raise ValueError(_difference(verb, runs[0], content(runs[0]), run, content(run)))
+    """Raises:
+    ValueError: a run differs from the first one; the error names all that do, and how the first of them differs.
+    """
+    different = [run for run in runs[1:] if content(run) != content(runs[0])]
+    if different:
+        raise ValueError(_difference(verb, runs[0], different, content))
 
 
 def _all_but_seed(run: RunRecord) -> dict[str, Any]:
@@ -105,12 +126,23 @@ def _protocol(run: RunRecord) -> dict[str, Any]:
     return content
 
 
-def _difference(verb: str, run1: RunRecord, config1: dict[str, Any], run2: RunRecord, config2: dict[str, Any]) -> str:
-    flat1, flat2 = flatten(config1), flatten(config2)
+def _all_but_filter(run: RunRecord) -> dict[str, Any]:
+    """What must be the same in all runs of a table: everything about the data and the protocol but the filter."""
+    content = _protocol(run)
+    del content["protocol"]["filter"]
+    return content
+
+
+def _difference(
+    verb: str, run1: RunRecord, different: Sequence[RunRecord], content: Callable[[RunRecord], dict[str, Any]]
+) -> str:
+    run2 = different[0]
+    flat1, flat2 = flatten(content(run1)), flatten(content(run2))
     keys = [key for key in flat1 | flat2 if flat1.get(key) != flat2.get(key)]  # only one of them may have a parent
     shown = "; ".join(f"{key} is {flat1.get(key)!r} and {flat2.get(key)!r}" for key in keys[:3])
     more = f"; and {len(keys) - 3} more" if len(keys) > 3 else ""
+    others = "".join(f"; nor {run1.folder} and {run.folder}" for run in different[1:])
     return (
-        f"cannot {verb} {run1.folder} and {run2.folder}: {shown}{more}; "
+        f"cannot {verb} {run1.folder} and {run2.folder}: {shown}{more}{others}; "
         "delete the one that is out of date, or repeat it with 'bbgm train'"
     )

@@ -59,6 +59,8 @@ def test_one_typed_and_commented_parameters_cell(notebook: Path) -> None:
     for line in cell.source.splitlines():
         assert re.fullmatch(r"\w+: [\w\[\], |]+ = .+  # \S.*", line), f"not `name: type = value  # meaning`: {line}"
     assert re.search(r'^budget: str = "smoke"', cell.source, re.MULTILINE)
+    cells = code(notebook)
+    assert cells[cells.index(cell) + 1].source.startswith("check_parameters(globals())\n")
 
 
 @EACH

@@ -1,6 +1,7 @@
 """Tables: numbers recomputed by hand from a small tree of runs, and what must never be mixed."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -180,6 +181,27 @@ def test_other_protocols_are_not_compared(tree: Path, add_run: AddRun) -> None:
     add_run(ACCURACY[0], method="other", title="Other", protocol={"test_seed": 1})
     with pytest.raises(ValueError, match=r"cannot compare .*protocol\.test_seed is 123 and 1"):
         tables.make_table("Willow", "willow", tree)
+
+
+def test_every_run_of_another_protocol_is_named(tree: Path, add_run: AddRun) -> None:
+    other = [add_run(ACCURACY[0], seed, method="o", title="O", protocol={"min_keypoints": 3}) for seed in (0, 1)]
+    first = tree / "willow/willow/intersection/bbgm/seed0"
+    message = (
+        f"cannot compare {first} and {other[0]}: protocol.min_keypoints is 2 and 3; nor {first} and {other[1]}; delete"
+    )
+    with pytest.raises(ValueError, match=re.escape(message)):
+        tables.make_table("Willow", "willow", tree)
+
+
+def test_filters_of_one_table_have_the_same_protocol_otherwise(tmp_path: Path, add_run: AddRun) -> None:
+    for name, seed in (("intersection", 123), ("inclusion", 7)):
+        protocol = {"filter": name, "test_seed": seed}
+        add_run({"car": 0.5}, budget="paper", data={"dataset": "voc"}, method="dgmc", title="DGMC*", protocol=protocol)
+    message = (
+        "cannot put into one table .*intersection/dgmc/seed0 and .*inclusion/dgmc/seed0: protocol.test_seed is 123"
+    )
+    with pytest.raises(ValueError, match=message):
+        tables.make_table("PascalVOCSampling", "paper", tmp_path)
 
 
 def test_other_test_pairs_are_not_compared(tree: Path, add_run: AddRun) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from bbgm.config import list_runs, load_run
+from bbgm.runs.results import FILES
 from bbgm.tables import SPECS as TABLES
 
 BUDGETS = ["smoke", "demo", "willow", "paper"]
@@ -113,6 +114,9 @@ def test_what_changes_is_made_again_and_nothing_else(checkout: Path, tmp_path: P
             (file.parent if file.suffix else file).mkdir(parents=True, exist_ok=True)
             if file.suffix:
                 file.touch()
+            if file.name == "run.ipynb":
+                for name in FILES:
+                    (file.parent / name).touch()
     for file in folder.rglob("*"):
         os.utime(file, (past, past))
     assert "Nothing to be done" in succeed(folder, *SMOKE, "--dry-run")
@@ -136,6 +140,12 @@ def test_what_changes_is_made_again_and_nothing_else(checkout: Path, tmp_path: P
     base = made_again("config/experiments/dgmc.yaml")
     assert {run.split("/")[2] for run in base["train_run"]} == {"dgmc", "dgmc_pretrain", "dgmc_pt", "dgmc_pt_wt"}
     assert made_again("bbgm/published/Willow.csv").keys() == {"build_table", "run_notebook", "collect_figures"}
+
+    # A run whose record is incomplete, although its notebook is there.
+    (folder / "results/smoke/willow/intersection/dgmc/seed0/metrics.json").unlink()
+    lost = jobs(succeed(folder, *SMOKE, "--dry-run"))
+    assert lost["train_run"] == ["willow/intersection/dgmc/seed0/run.ipynb"]
+    assert lost["build_table"] == ["tables/Willow.html"]
 
 
 @pytest.mark.parametrize(
@@ -201,6 +211,15 @@ def test_smoke_run_is_complete_idempotent_and_keeps_finished_runs(checkout: Path
     assert {name: (run / name).stat().st_mtime_ns for name in before} == before
     executed = json.loads((run / "run.ipynb").read_text())
     assert any("Another sentence." in "".join(cell["source"]) for cell in executed["cells"])
+
+    # A record that is lost is made again, with the same results, and the table with all its rows.
+    table = checkout / "results/smoke/tables/Willow.csv"
+    scores, rows = json.loads((run / "metrics.json").read_text())["per_class"], table.read_text()
+    (run / "metrics.json").unlink()
+    assert "train_run" in succeed(checkout, str(table.relative_to(checkout)), *SMOKE)
+    assert json.loads((run / "metrics.json").read_text())["per_class"] == scores
+    assert table.read_text() == rows
+    assert "Nothing to be done" in succeed(checkout, str(table.relative_to(checkout)), *SMOKE)
 
     # One page with everything, made without a network.
     succeed(checkout, "--report", "report.zip", "--config", "budget=smoke")

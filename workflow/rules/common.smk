@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -11,7 +12,7 @@ from snakemake.exceptions import WorkflowError
 from bbgm.base.paths import results_root
 from bbgm.base.plugins import check_names, choose_plugins
 from bbgm.config import list_runs, read_experiment
-from bbgm.runs.results import stored_hash
+from bbgm.runs.results import missing_files, stored_hash
 from bbgm.tables import SPECS
 
 # Use the programs of the environment that Snakemake runs in, even if that environment is not activated.
@@ -44,6 +45,23 @@ TABLES = [name for name, spec in SPECS.items() if spec.made_of(RUNS)]
 def notebook_of(run):
     """The executed notebook of a run: it exists if the run's record does."""
     return f"{RESULTS}/{run.folder.as_posix()}/run.ipynb"
+
+
+def make_lost_runs_again():
+    """Make the notebooks of runs whose record is incomplete out of date.
+
+    A run's notebook is the only output that Snakemake knows of: as long as it is there, it would not notice that e.g.
+    metrics.json was deleted, and the tables would lack the run.
+    """
+    for run in RUNS:
+        notebook = Path(notebook_of(run))
+        if notebook.is_file() and missing_files(notebook.parent):
+            with suppress(OSError):  # read-only: then nothing can be made there
+                os.utime(notebook, (1, 1))  # Snakemake ignores a time of 0
+
+
+if workflow.is_main_process:
+    make_lost_runs_again()
 
 
 def runs_where(dataset, filter, *methods):
