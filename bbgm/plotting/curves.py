@@ -12,16 +12,29 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+LABELS = {
+    "loss": "training loss of a pair",
+    "accuracy": "training accuracy (%)",
+    "nonzero": "pairs with a gradient (%)",
+}
+"""What can be drawn of a ``history``; all but the loss are shares."""
+
+
 @styled
 def plot_learning_curves(
-    histories: Mapping[str, Sequence["pd.DataFrame"]], *, window: int = 10, width: float = WIDTH
+    histories: Mapping[str, Sequence["pd.DataFrame"]],
+    *,
+    columns: tuple[str, str] = ("loss", "accuracy"),
+    window: int = 10,
+    width: float = WIDTH,
 ) -> "Figure":
-    """Training loss and accuracy against the iteration: mean over the seeds, and a band of one standard deviation.
+    """Two columns of the history against the iteration: mean over the seeds, and a band of one standard deviation.
 
     Methods without a training step are left out. With more than three, the legend is below the panels.
 
     Args:
-        histories: for each method the ``history`` of its runs (columns ``iteration, epoch, loss, accuracy``).
+        histories: for each method the ``history`` of its runs (columns ``iteration, epoch`` and ``columns``).
+        columns: two of `LABELS`.
         window: iterations of the running mean, which evens out the noise of small batches.
 
     Raises:
@@ -39,7 +52,8 @@ def plot_learning_curves(
         if len(lengths) > 1:
             raise ValueError(f"runs of {name!r} have {lengths} iterations: give runs of one length")
         iterations = runs[0]["iteration"].to_numpy()
-        for ax, column, factor in zip(axes, ("loss", "accuracy"), (1, 100), strict=True):
+        for ax, column in zip(axes, columns, strict=True):
+            factor = 1 if column == "loss" else 100
             values = factor * np.stack([_running_mean(run[column].to_numpy(), window) for run in runs])
             mean = values.mean(axis=0)
             # Above the axes, or a line at zero would be hidden.
@@ -48,12 +62,11 @@ def plot_learning_curves(
                 spread = values.std(axis=0, ddof=1)
                 ax.fill_between(iterations, mean - spread, mean + spread, color=line.get_color(), alpha=0.2, lw=0)
     longest = max((runs[0] for runs in trained.values()), key=len)
-    for ax, label in zip(axes, ("training loss of a pair", "training accuracy (%)"), strict=True):
+    for ax, column in zip(axes, columns, strict=True):
         for start in longest.loc[longest["epoch"].diff() > 0, "iteration"]:
             ax.axvline(start - 0.5, color="0.8", linewidth=0.5, zorder=0)
-        ax.set(xlabel="iteration", ylabel=label, xlim=(1, longest["iteration"].iloc[-1]))
-    axes[0].set_ylim(bottom=0)
-    axes[1].set_ylim(0, 101)
+        ax.set(xlabel="iteration", ylabel=LABELS[column], xlim=(1, longest["iteration"].iloc[-1]))
+        ax.set_ylim(0, None if column == "loss" else 101)
     if below:
         figure.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     else:

@@ -185,6 +185,14 @@ def test_showing_a_figure_in_a_notebook_does_not_change_its_file(pair: KeypointP
     assert plotting.save_figure(other, tmp_path / "third")[1].read_bytes() == saved
 
 
+def test_learning_curves_of_other_columns() -> None:
+    run = history(4, 0).assign(nonzero=[1.0, 0.5, 0.25, 0.0])
+    figure = plotting.plot_learning_curves({"A": [run]}, columns=("accuracy", "nonzero"), window=1)
+    assert [ax.get_ylabel() for ax in figure.axes] == ["training accuracy (%)", "pairs with a gradient (%)"]
+    np.testing.assert_allclose(figure.axes[1].lines[0].get_ydata(), [100, 50, 25, 0])
+    assert figure.axes[0].get_ylim() == figure.axes[1].get_ylim() == (0, 101)
+
+
 def test_learning_curves_show_mean_and_band() -> None:
     runs = [history(40, seed) for seed in range(3)]
     figure = plotting.plot_learning_curves({"A": runs, "untrained": [history(0, 0)]}, window=1)

@@ -86,7 +86,7 @@ PAPER_TABLES = {name for name in TABLES if name not in ("Willow-unfiltered", *OF
     ("budget", "n_runs", "tables"),
     [
         ("smoke", 28, PAPER_TABLES),
-        ("demo", 43, PAPER_TABLES),
+        ("demo", 41, PAPER_TABLES),
         ("willow", 80, {"Willow", "Willow-unfiltered"}),
         ("animals", 42, {name for name in PAPER_TABLES if name.startswith("PascalVOC")}),
         ("paper", 520, PAPER_TABLES),
