@@ -126,7 +126,7 @@ fuzz: setup ## fuzz solve and solve_multi (needs clang), then read_dd, for FUZZ_
 	@python solver_src/tests/fuzz/fuzz_read_dd.py $(FUZZ_SECONDS) $(FUZZ)/read_dd
 
 willow: setup ## make runs, tables and figures of the real Willow images; needs BBGM_DATA and BBGM_WEIGHTS
-	@echo "== Willow: about half an hour on 2 cores"
+	@echo "== Willow: about forty minutes on 2 cores"
 	@$(SNAKEMAKE) --cores all --config budget=willow
 
 lab: setup ## open the notebooks in JupyterLab
