@@ -169,6 +169,7 @@ def plot_steps(table: Table, steps: Sequence[str], *, width: float = WIDTH) -> "
                     va="center")  # fmt: skip
     ax.set_yticks(range(len(steps)), [literal(name) for name in steps])
     ax.set_ylim(len(steps) - 0.4, -0.6)
+    ax.use_sticky_edges = False  # bars would keep the marks at their ends half outside
     ax.margins(x=0.06)
     ax.set(xlabel="F1 score (%)" if "F1" in SPECS[table.name].title else "accuracy (%)")
     ax.grid(axis="x")

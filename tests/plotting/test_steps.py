@@ -29,6 +29,9 @@ def test_each_step_starts_where_the_last_one_ended(tmp_path: Path) -> None:
     np.testing.assert_allclose(ends, [(82, 82), (82, 81), (81, 86)])
     assert [text.get_text() for text in ax.texts] == ["82.0", "81.0 (-1.0)", "86.0 (+5.0)"]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["BB-GM", "Unary Costs", "Sinkhorn"]
+    low, high = ax.get_xlim()
+    assert low < 79.9  # room for the outermost marks
+    assert high > 87.1
     plotting.save_figure(figure, tmp_path / "steps")
 
 
