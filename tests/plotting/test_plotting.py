@@ -189,7 +189,7 @@ def test_learning_curves_of_other_columns() -> None:
     run = history(4, 0).assign(nonzero=[1.0, 0.5, 0.25, 0.0])
     figure = plotting.plot_learning_curves({"A": [run]}, columns=("accuracy", "nonzero"), window=1)
     assert [ax.get_ylabel() for ax in figure.axes] == ["training accuracy (%)", "pairs with a gradient (%)"]
-    np.testing.assert_allclose(figure.axes[1].lines[0].get_ydata(), [100, 50, 25, 0])
+    np.testing.assert_allclose(np.asarray(figure.axes[1].lines[0].get_ydata()), [100, 50, 25, 0])
     assert figure.axes[0].get_ylim() == figure.axes[1].get_ylim() == (0, 101)
 
 

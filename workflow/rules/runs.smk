@@ -25,5 +25,5 @@ rule train_run:
         parameters=parameters_of_run,
         hash=hash_of_run,
     shell:
-        "papermill {input.notebook:q} {output.notebook:q} --kernel python3 --cwd . --no-progress-bar --log-output"
+        "python workflow/scripts/papermill.py {input.notebook:q} {output.notebook:q} --kernel python3 --cwd . --no-progress-bar --log-output"
         " -y {params.parameters:q} > {log:q} 2>&1"
