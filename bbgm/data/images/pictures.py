@@ -12,6 +12,8 @@ One treatment of each kind of picture, whatever program wrote it:
 | truncated, another kind of file | refused |
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -38,16 +40,8 @@ def image_size(path: Path) -> tuple[int, int]:
         FileNotFoundError: no such file.
         ValueError: the header is broken.
     """
-    try:
-        with Image.open(path) as image:
-            return image.size
-    except FileNotFoundError as error:
-        raise missing_image(path) from error
-    except Image.DecompressionBombError as error:
-        raise _too_large(path, error) from error
-    except _BROKEN as error:
-        fault = f"cannot be read ({error}): it is truncated or not an image; copy it again"
-        raise ValueError(f"image {describe(path, fault)}") from error
+    with _explained(path, "read"), Image.open(path) as image:
+        return image.size
 
 
 def is_turned(path: Path) -> bool:
@@ -70,19 +64,11 @@ def decode(path: Path, box: Box | None = None) -> np.ndarray:
         ValueError: the file is truncated, not an image, too large, or of wide numbers of an unknown range (16-bit grey,
             float); or the box is not within the image.
     """
-    try:
-        with Image.open(path) as image:
-            if image.mode[0] not in "IF":
-                with_palette = image.mode == "P" and "transparency" in image.info
-                read = image.convert("RGBA") if with_palette else image  # the same colours, and Pillow does not warn
-                return np.array(read.convert("RGB").resize((FRAME, FRAME), Image.Resampling.BICUBIC, box))
-    except FileNotFoundError as error:
-        raise missing_image(path) from error
-    except Image.DecompressionBombError as error:
-        raise _too_large(path, error) from error
-    except _BROKEN as error:
-        fault = f"cannot be decoded ({error}): it is truncated or not an image; copy it again"
-        raise ValueError(f"image {describe(path, fault)}") from error
+    with _explained(path, "decoded"), Image.open(path) as image:
+        if image.mode[0] not in "IF":
+            with_palette = image.mode == "P" and "transparency" in image.info
+            read = image.convert("RGBA") if with_palette else image  # the same colours, and Pillow does not warn
+            return np.array(read.convert("RGB").resize((FRAME, FRAME), Image.Resampling.BICUBIC, box))
     # Pillow would cut off what is above 255, and give a white image.
     raise ValueError(
         f"image {path} has more than 8 bits per channel (mode {image.mode}): convert it to 8 bits, for example with "
@@ -106,6 +92,20 @@ def missing_image(path: Path) -> FileNotFoundError:
     other = similar_file(path)
     remedy = f"did you mean {other}? Correct the name, or rename the file" if other else "put it back"
     return FileNotFoundError(f"image {path} is missing: {remedy}")
+
+
+@contextmanager
+def _explained(path: Path, done: str) -> Iterator[None]:
+    """Say of a file that Pillow cannot open or decode what is wrong with it, and what helps."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise missing_image(path) from error
+    except Image.DecompressionBombError as error:
+        raise _too_large(path, error) from error
+    except _BROKEN as error:
+        fault = f"cannot be {done} ({error}): it is truncated or not an image; copy it again"
+        raise ValueError(f"image {describe(path, fault)}") from error
 
 
 def _too_large(path: Path, error: Exception) -> ValueError:

@@ -31,14 +31,23 @@ def view_of(image: KeypointImage, number: int, settings: ViewsConfig) -> Keypoin
     )
 
 
+def affine_matrix(angle: float, scale: float, stretch: float, shear: float = 0.0) -> np.ndarray:
+    """The matrix (2, 2) that turns, after a shear, after a change of size.
+
+    Args:
+        angle: in radians. scale: logarithm of the size. stretch: of the width; the height gets its inverse.
+    """
+    cos, sin = np.cos(angle), np.sin(angle)
+    grow, widen = np.exp(scale), np.exp(stretch)
+    turned = np.array([[cos, -sin], [sin, cos]]) @ np.array([[1, shear], [0, 1]])
+    return np.asarray(turned @ np.diag([grow * widen, grow / widen]))
+
+
 def _drawn(image_id: str, number: int, settings: ViewsConfig) -> tuple[np.ndarray, np.ndarray]:
     """A random map about the centre of the frame: matrix (2, 2) and shift (2,)."""
     numbers = np.random.default_rng([number, class_key(image_id)])
     turn, scale, stretch, right, down = numbers.uniform(-1, 1, 5)
-    angle = np.radians(settings.rotation) * turn
-    cos, sin = np.cos(angle), np.sin(angle)
-    grow, widen = np.exp(settings.scale * scale), np.exp(settings.stretch * stretch)
-    matrix = np.array([[cos, -sin], [sin, cos]]) @ np.diag([grow * widen, grow / widen])
+    matrix = affine_matrix(np.radians(settings.rotation) * turn, settings.scale * scale, settings.stretch * stretch)
     centre = np.full(2, FRAME / 2)
     return matrix, centre - matrix @ centre + settings.translation * np.array([right, down])
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
+from bbgm.data.images.views import affine_matrix
 from bbgm.methods.batching import Side
 from bbgm.methods.bbgm.geometry.settings import JitterConfig
 
@@ -27,11 +28,12 @@ def moved_at_random(xy: np.ndarray, settings: JitterConfig) -> np.ndarray:
     """Keypoints (n, 2) after a random affine map about their mean, with noise, px."""
     turn, scale, stretch, shear, right, down = (2 * torch.rand(6, dtype=torch.float64) - 1).tolist()
     noise = settings.noise * torch.randn(xy.shape, dtype=torch.float64).numpy()
-    angle = np.radians(settings.rotation) * turn
-    cos, sin = np.cos(angle), np.sin(angle)
-    grow, widen = np.exp(settings.scale * scale), np.exp(settings.stretch * stretch)
-    matrix = np.array([[cos, -sin], [sin, cos]]) @ np.array([[1, settings.shear * shear], [0, 1]])
-    matrix = matrix @ np.diag([grow * widen, grow / widen])
+    matrix = affine_matrix(
+        np.radians(settings.rotation) * turn,
+        settings.scale * scale,
+        settings.stretch * stretch,
+        settings.shear * shear,
+    )
     centre = xy.mean(axis=0, keepdims=True)
     shift = settings.translation * np.array([right, down])
     moved: np.ndarray = centre + shift + (xy - centre) @ matrix.T + noise
