@@ -135,3 +135,11 @@ def test_rows_of_other_settings_are_beside_the_only_ones_that_the_paper_has() ->
     printed = {row[0]: row[-2] for row in rows if "published" in row[0]}
     assert printed["BB-GM, published"] == "62.0"
     assert printed["BB-GM-Max, published"] == "48.2"
+
+
+def test_a_row_of_the_paper_is_shown_once_beside_the_first_of_our_settings() -> None:
+    rows = table("measured: animals/PascalVOCunfiltered column=mean published=yes")
+    paper = [row[:2] for row in rows if row[0].endswith(", published")]
+    assert ["BB-GM, published", "pairs=test"] in paper
+    assert ["BB-GM-Multi, published", "pairs=first"] in paper
+    assert len({name for name, _ in paper}) == len(paper)
