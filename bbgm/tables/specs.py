@@ -107,8 +107,8 @@ PEERS = ("gmn", "gmn_pl", "pca_gm", "ipca_gm", "ngm", "ngm_edges", "glmnet", "ci
 """The methods that the paper compares with, but for DGMC*; and close relatives of them."""
 
 GRADIENTS = (
-    *("bbgm", "bbgm_normalised", "lpgd_right", "lpgd_left", "lpgd_average", "identity", "imle", "aimle", "perturbed"),
-    *("fenchel_young", "hinge", "perceptron"),
+    *("bbgm", "bbgm_full", "bbgm_normalised", "lpgd_right", "lpgd_left", "lpgd_average", "identity", "imle", "aimle"),
+    *("perturbed", "fenchel_young", "hinge", "perceptron"),
 )
 """Ways to train the same network through the solver."""
 

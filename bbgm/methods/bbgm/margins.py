@@ -5,6 +5,8 @@ A margin is a function from unary costs (n1, n2), the true v* and alpha to unary
 `bbgm.config.parts.MARGINS`.
 """
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
@@ -31,6 +33,17 @@ def noise_margin(unary: Tensor, truth: Tensor, alpha: float) -> Tensor:
     """
     signs = torch.randint(2, unary.shape, dtype=torch.int8)
     return unary + alpha * (signs.to(unary) - 0.5)
+
+
+def centred(instance: Instance[Tensor]) -> Instance[Tensor]:
+    """The instance with vertex costs of mean 0; the best matching with as many matches as possible stays.
+
+    Only for these (`full: true`), because it changes what a match costs beside staying unmatched. Its gradient has mean
+    0. An estimator that does not look at the solution, such as `identity`, otherwise mostly raises all costs together,
+    since more entries are wrong than right.
+    """
+    unary = instance.unary
+    return replace(instance, unary=unary - unary.mean()) if unary.numel() else instance
 
 
 def normalised(instance: Instance[Tensor]) -> Instance[Tensor]:

@@ -39,7 +39,7 @@ from bbgm.methods.bbgm.geometry.jitter import jittered
 from bbgm.methods.bbgm.geometry.positions import PositionEncoder
 from bbgm.methods.bbgm.geometry.pretraining import pretrained_encoder
 from bbgm.methods.bbgm.geometry.refinement import SplineCNN
-from bbgm.methods.bbgm.margins import normalised
+from bbgm.methods.bbgm.margins import centred, normalised
 from bbgm.methods.bbgm.nonzero import NonzeroGradients
 from bbgm.methods.bbgm.settings import BBGMRun, SolverConfig
 from bbgm.methods.bbgm.unmatched import UnmatchedCosts
@@ -185,6 +185,8 @@ class BBGM(VisualMatcher):
         passes = list(self.forward_passes(sides, features))
         costs = [instance for part in passes for instance in part.instances()]
         truth, unary = true_matches(pairs, costs[0].unary), [cost.unary for cost in costs]
+        if settings.centre:
+            costs = [centred(cost) for cost in costs]
         if settings.normalise:
             costs = [normalised(cost) for cost in costs]
         margin = MARGINS[settings.margin_kind]

@@ -95,6 +95,7 @@ class SolverConfig(Model):
         "truth", description="where: truth, the paper's; informed: half of it up or down; noise: up or down at random"
     )
     normalise: bool = Field(False, description="costs of length 1 in training, vertex and edge costs together")
+    centre: bool = Field(False, description="vertex costs of mean 0 in training; needs full: true")
     hamming_edges: float = Field(0.0, ge=0, description="weight of the edges' Hamming distance in the loss")
     multi: Annotated[str, name_in(JOINT_SOLVERS)] = Field(
         "best", description="solver of sets; dual: the paper's; sync: synchronises the pairs' matchings only"
@@ -157,6 +158,15 @@ class BBGMRun(RunConfig):
             raise ValueError(
                 "adversary moves keypoints, but with a frozen backbone the network sees where they are only by its "
                 "refinement and its positions: set network.refine: true or network.positions.kind, or steps: 0"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _centred_costs_need_full_matchings(self) -> Self:
+        if self.solver.centre and not self.solver.full:
+            raise ValueError(
+                "solver.centre shifts all vertex costs, so without solver.full it changes the best matching: set solver.full: "
+                "true, or centre: false"
             )
         return self
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from bbgm.methods.bbgm.margins import informed_margin, noise_margin, normalised
+from bbgm.matching.solvers import make_solver
+from bbgm.methods.bbgm.margins import centred, informed_margin, noise_margin, normalised
 from tests.support.draws import draw_instance, draw_truth, gradient, with_gradients
 from tests.support.enumeration import all_costs, all_matchings, cheapest
 
@@ -44,6 +45,19 @@ def test_normalised_costs_have_length_one_and_the_same_optimum():
         assignments = all_matchings(4, 4)
         ratio = all_costs(x, assignments)[1:] / all_costs(unit, assignments)[1:]
         np.testing.assert_allclose(ratio, ratio[0])  # the ratio of vertex and edge costs is kept
+
+
+def test_centred_costs_have_mean_zero_and_the_same_best_full_matching():
+    rng = np.random.default_rng(6)
+    solver = make_solver("best", full=True)
+    for n1, n2 in [(4, 4), (3, 5), (5, 2)]:
+        inputs = with_gradients(draw_instance(rng, n1, n2, scale=3.0))
+        moved = centred(inputs)
+        assert moved.unary.mean().item() == pytest.approx(0, abs=1e-12)
+        np.testing.assert_array_equal(*solver([inputs.numpy(), moved.numpy()]))
+        (moved.unary * torch.from_numpy(rng.normal(size=(n1, n2)))).sum().backward()
+        assert gradient(inputs.unary).mean() == pytest.approx(0, abs=1e-12)
+    assert centred(with_gradients(draw_instance(rng, 0, 3))).unary.shape == (0, 3)
 
 
 def test_the_gradient_of_normalised_costs_has_no_part_along_them():
