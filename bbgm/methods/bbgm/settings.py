@@ -165,8 +165,8 @@ class BBGMRun(RunConfig):
     def _centred_costs_need_full_matchings(self) -> Self:
         if self.solver.centre and not self.solver.full:
             raise ValueError(
-                "solver.centre shifts all vertex costs, so without solver.full it changes the best matching: set solver.full: "
-                "true, or centre: false"
+                "solver.centre shifts all vertex costs, so without solver.full it changes the best matching: set "
+                "solver.full: true, or centre: false"
             )
         return self
 
