@@ -99,6 +99,9 @@ class ViewsConfig(Model):
     scale: float = Field(0.3, ge=0, le=2, description="of the logarithm of the size")
     stretch: float = Field(0.15, ge=0, le=2, description="of the logarithm of the width; the height gets its inverse")
     translation: float = Field(16.0, ge=0, le=256, description="px of 256")
+    mirror: bool = Field(
+        False, description="every second view is mirrored, from the first on; left and right change names"
+    )
 
 
 class ProtocolConfig(Model):

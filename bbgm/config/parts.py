@@ -91,6 +91,7 @@ TERMS: Registry[Any] = Registry(
     None,
     {
         "info_nce": "bbgm.methods.bbgm.contrast.info_nce:info_nce",
+        "pair_nce": "bbgm.methods.bbgm.contrast.info_nce:pair_nce",
         "edge_nce": "bbgm.methods.bbgm.contrast.edge_nce:edge_nce",
         "within": "bbgm.methods.bbgm.contrast.consistency:within",
         "across": "bbgm.methods.bbgm.contrast.consistency:across",

@@ -74,7 +74,10 @@ class Side:
     def shuffled(self, graph: Graph) -> Graph:
         """That graph with its nodes in the pair's order; the edges stay in theirs."""
         place = np.argsort(self.rank)
-        return Graph(graph.xy[self.rank], place[graph.edge_index])
+        edges = place[graph.edge_index]
+        if isinstance(graph, TracedGraph):
+            return TracedGraph(graph.xy[self.rank], edges, graph.points[torch.from_numpy(self.rank)])
+        return Graph(graph.xy[self.rank], edges)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,10 +1,11 @@
-"""Views of an image: the same object turned, scaled and shifted, with its keypoints; more training images from few.
+"""Views of an image: the same object turned, scaled, shifted or mirrored, with its keypoints; more images from few.
 
 A frozen backbone sees an image once, and what it makes of a turned head it never learns to tell from a beak. Views are
 few and fixed, so that their features are computed once like those of the images themselves: view k of an image depends
 on the image's identifier, k and the settings only.
 """
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +14,9 @@ from bbgm.config.models import ViewsConfig
 from bbgm.data.images.keypoints import KeypointImage
 from bbgm.data.images.pictures import FRAME
 from bbgm.data.images.split import class_key
+
+_OTHER = {"L": "R", "R": "L", "Left": "Right", "Right": "Left", "left": "right", "right": "left"}
+_SIDE = re.compile(r"Left|Right|left|right|(?<![A-Za-z])[LR](?=_)")
 
 BORDER = 4
 """Keypoints stay this far from the edge of the frame, px."""
@@ -23,12 +27,28 @@ def view_of(image: KeypointImage, number: int, settings: ViewsConfig) -> Keypoin
     if number == 0:
         return image
     matrix, shift = _fitted(image.xy, *_drawn(image.image_id, number, settings))
+    xy, names = image.xy @ matrix.T + shift, image.names
+    if is_mirrored(number, settings):
+        turn = np.diag([-1.0, 1.0])
+        matrix, shift, xy = turn @ matrix, turn @ shift + [FRAME, 0], xy @ turn + [FRAME, 0]
+        names = tuple(map(mirrored_name, names))
     return replace(
         image,
         image_id=f"{image.image_id}#{number}",
-        xy=image.xy @ matrix.T + shift,
+        names=names,
+        xy=xy,
         view=(*matrix[0].tolist(), float(shift[0]), *matrix[1].tolist(), float(shift[1])),
     )
+
+
+def is_mirrored(number: int, settings: ViewsConfig) -> bool:
+    """Whether a view is a mirror image: with ``mirror`` the first is, the second is not, and so on."""
+    return settings.mirror and number % 2 == 1
+
+
+def mirrored_name(name: str) -> str:
+    """What a keypoint is called in a mirror image: ``L_Eye`` is ``R_Eye`` there; a name without a side stays."""
+    return _SIDE.sub(lambda found: _OTHER[found[0]], name)
 
 
 def affine_matrix(angle: float, scale: float, stretch: float, shear: float = 0.0) -> np.ndarray:

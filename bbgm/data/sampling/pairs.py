@@ -9,7 +9,7 @@ from bbgm.config import ProtocolConfig
 from bbgm.config.models import ViewsConfig
 from bbgm.data.images.keypoints import SUBSETS, Dataset, ImagePair, ImagePairs, KeypointImage, Subset
 from bbgm.data.images.split import class_key
-from bbgm.data.images.views import view_of
+from bbgm.data.images.views import is_mirrored, mirrored_name, view_of
 from bbgm.data.sampling.filters import find_filter
 
 MAX_DRAWS = 1000
@@ -108,9 +108,19 @@ def sample_training_batch(
 
 
 def seen_in_views(pair: KeypointPair, views: ViewsConfig, generator: np.random.Generator) -> KeypointPair:
-    """The same pair with each image replaced by one of its views, or left as it is, all equally likely."""
+    """The same pair with each image replaced by one of its views, or left as it is, all equally likely.
+
+    With ``mirror`` both images are mirrored or none is, because a left eye matches a left eye.
+    """
     one, other = generator.integers(views.count + 1, size=2).tolist()
-    return replace(pair, source=view_of(pair.source, one, views), target=view_of(pair.target, other, views))
+    labels = pair.labels2
+    if views.mirror:
+        alike = [k for k in range(views.count + 1) if is_mirrored(k, views) == is_mirrored(one, views)]
+        other = alike[int(generator.integers(len(alike)))]
+        if is_mirrored(one, views):
+            labels = tuple(map(mirrored_name, labels))
+    source, target = view_of(pair.source, one, views), view_of(pair.target, other, views)
+    return replace(pair, source=source, target=target, labels2=labels)
 
 
 def mislabel(pair: KeypointPair, share: float, generator: np.random.Generator) -> KeypointPair:

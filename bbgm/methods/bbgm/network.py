@@ -39,6 +39,7 @@ from bbgm.methods.bbgm.geometry.jitter import jittered
 from bbgm.methods.bbgm.geometry.positions import PositionEncoder
 from bbgm.methods.bbgm.geometry.pretraining import pretrained_encoder
 from bbgm.methods.bbgm.geometry.refinement import SplineCNN
+from bbgm.methods.bbgm.geometry.transformer import KeypointTransformer
 from bbgm.methods.bbgm.margins import centred, normalised
 from bbgm.methods.bbgm.nonzero import NonzeroGradients
 from bbgm.methods.bbgm.settings import BBGMRun, SolverConfig
@@ -99,7 +100,7 @@ class BBGM(VisualMatcher):
             self.refinement = (
                 SplineCNN(channels, network.refine_weight, spline, network.root_init) if network.refine else None
             )
-            matched = network.projection or channels
+            matched = network.transformer.width if network.transformer.layers else network.projection or channels
             self.vertex_affinity = affinity(matched, global_channels)
             self.edge_affinity = affinity(matched, global_channels) if network.quadratic else None
             # Below what the paper has, so that its parameters start as they would without these.
@@ -110,6 +111,11 @@ class BBGM(VisualMatcher):
             )
             self.count_head = CountHead() if network.count == "predicted" else None
             self.positions = PositionEncoder(channels, network.positions) if network.positions.kind != "none" else None
+            self.transformer = (
+                KeypointTransformer(channels, self.backbone.global_channels, network.transformer)
+                if network.transformer.layers
+                else None
+            )
             self.projection = Projection(channels, network.projection) if network.projection else None
         self._positions_first = network.positions.place == "before"
         self.contrast = ContrastLoss(config.contrast) if config.contrast.terms else None
@@ -271,6 +277,8 @@ class BBGM(VisualMatcher):
                 )
                 for part in zip(*chunk, strict=True)
             )
+            if self.transformer is not None:
+                x, y = self.transformer((x, y), (g1, g2), (graphs1, graphs2))
             g = global_features(g1, g2)
             unary = -self.vertex_affinity(x, y, g)
             if self.unmatched_costs is not None:

@@ -19,7 +19,7 @@ from bbgm.config import (
 )
 from bbgm.config.models import Count, Positive
 from bbgm.methods.bbgm.contrast.settings import ContrastConfig
-from bbgm.methods.bbgm.geometry.settings import AdversaryConfig, JitterConfig, PositionsConfig
+from bbgm.methods.bbgm.geometry.settings import AdversaryConfig, JitterConfig, PositionsConfig, TransformerConfig
 
 
 class NetworkConfig(BackboneConfig):
@@ -45,7 +45,17 @@ class NetworkConfig(BackboneConfig):
         "none", description="how many keypoints match at test: whatever is cheapest, or a number that a head predicts"
     )
     positions: PositionsConfig = PositionsConfig()
+    transformer: TransformerConfig = TransformerConfig()
     projection: Count = Field(0, description="channels after the projection head; 0: there is none")
+
+    @model_validator(mode="after")
+    def _one_encoder(self) -> Self:
+        if self.transformer.layers and (self.refine or self.positions.kind != "none" or self.projection):
+            raise ValueError(
+                "network.transformer takes the place of refine, positions and projection: set refine: false, "
+                "positions: {kind: none} and projection: 0, or transformer: {layers: 0}"
+            )
+        return self
 
 
 class SinkhornConfig(Model):
@@ -154,10 +164,11 @@ class BBGMRun(RunConfig):
     @model_validator(mode="after")
     def _the_network_sees_where_keypoints_are(self) -> Self:
         network = self.network
-        if self.adversary.on and network.freeze_backbone and not network.refine and network.positions.kind == "none":
+        blind = not (network.refine or network.positions.kind != "none" or network.transformer.layers)
+        if self.adversary.on and network.freeze_backbone and blind:
             raise ValueError(
                 "adversary moves keypoints, but with a frozen backbone the network sees where they are only by its "
-                "refinement and its positions: set network.refine: true or network.positions.kind, or steps: 0"
+                "refinement, its positions or its transformer: set network.refine: true or one of these, or steps: 0"
             )
         return self
 

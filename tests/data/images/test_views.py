@@ -10,7 +10,7 @@ from PIL import Image
 from bbgm.config import ProtocolConfig
 from bbgm.config.models import ViewsConfig
 from bbgm.data import FRAME, KeypointImage, sample_training_batch
-from bbgm.data.images.views import BORDER, view_of
+from bbgm.data.images.views import BORDER, mirrored_name, view_of
 from tests.support.images import bare_dataset
 
 SPOTS = np.array([(40.0, 60.0), (200.0, 50.0), (128.0, 128.0), (90.0, 210.0), (215.0, 205.0)])
@@ -96,3 +96,40 @@ def test_training_pairs_are_seen_in_views_and_stay_the_same_pairs() -> None:
     counts = [ends.count(end) for end in ("", "1", "2", "3")]
     assert sum(counts) == len(ends)
     assert min(counts) > len(ends) / 5  # each of four equally often
+
+
+def test_every_second_view_is_mirrored_and_its_sides_change_names(spotted: KeypointImage) -> None:
+    named = replace(spotted, names=("L_Eye", "R_Eye", "Nose", "LeftEar", "L_F_Paw"))
+    mirrored, plain = VIEWS.model_copy(update={"mirror": True}), VIEWS
+    for number in range(1, 7):
+        view, other = view_of(named, number, mirrored), view_of(named, number, plain)
+        if number % 2 == 0:
+            assert view.names == named.names
+            np.testing.assert_array_equal(view.xy, other.xy)
+            continue
+        assert view.names == ("R_Eye", "L_Eye", "Nose", "RightEar", "R_F_Paw")
+        np.testing.assert_allclose(view.xy, [FRAME, 0] + other.xy * [-1, 1])
+        pixels = view.crop().astype(float)
+        assert np.abs(pixels - other.crop()[:, ::-1]).mean() < 1
+        x, y = np.floor(view.xy).astype(int).T
+        assert (pixels[y, x, 0] > 200).all()
+
+
+def test_names_without_a_side_stay() -> None:
+    names = ("Nose", "Rear_L", "FrontLeftWheel", "TailBase", "R_B_Elbow", "left", "XL_1")
+    assert [mirrored_name(name) for name in names] == [
+        "Nose", "Rear_L", "FrontRightWheel", "TailBase", "L_B_Elbow", "right", "XL_1",
+    ]  # fmt: skip
+
+
+def test_both_images_of_a_pair_are_mirrored_or_none() -> None:
+    data = bare_dataset({"Cat": 12})
+    protocol = ProtocolConfig(views=ViewsConfig(count=3, mirror=True))
+    seen = set()
+    for iteration in range(40):
+        for pair in sample_training_batch(data, protocol, 0, 0, iteration, 8):
+            one, other = (int(image.image_id.partition("#")[2] or 0) for image in (pair.source, pair.target))
+            assert one % 2 == other % 2
+            assert pair.truth_matrix.any()
+            seen.add((one, other))
+    assert len(seen) == 8

@@ -50,7 +50,8 @@ class Batch:
     Attributes:
         x, y: features (N1, C) and (N2, C), after the refinement.
         pair1, pair2: (N1,) and (N2,) int64, the pair of each keypoint.
-        label1, label2: (N1,) and (N2,) int64, equal for keypoints with the same name of the same class.
+        label1, label2: (N1,) and (N2,) int64, equal for keypoints with the same name of the same class,
+            or with `names: shared` of any class.
         true1, true2: (K,) int64, where a keypoint and its partner are in x and in y.
         rows, columns: (N1, N2), similarities of a source's keypoint to all targets', and of a target's keypoint to all
             sources', computed as its own pair computes them. Within a pair both are the same.
@@ -105,8 +106,13 @@ class Batch:
             g = torch.cat([one.g for one in passes])
             rows, columns = compare(affinity, x, y, g, sizes1, sizes2)
         numbers: dict[tuple[str, str], int] = {}
+        shared = settings.names == "shared"
         labels = (
-            [numbers.setdefault((pair.source.cls, name), len(numbers)) for pair in pairs for name in names(pair)]
+            [
+                numbers.setdefault(("" if shared else pair.source.cls, name), len(numbers))
+                for pair in pairs
+                for name in names(pair)
+            ]
             for names in (_source_names, _target_names)
         )
         starts = np.cumsum([0, *sizes2[:-1]])

@@ -19,22 +19,31 @@ from bbgm.methods.bbgm.contrast.batch import Batch
 
 def info_nce(batch: Batch) -> Tensor:
     """Mean over the true correspondences, both ways; 0 without any."""
+    return _both_ways(batch, batch.settings.negatives)
+
+
+def pair_nce(batch: Batch) -> Tensor:
+    """The same with ``negatives: pair``: a keypoint is told from those of its own pair alone."""
+    return _both_ways(batch, "pair")
+
+
+def _both_ways(batch: Batch, negatives: str) -> Tensor:
     if not len(batch.true1):
         return 0 * (batch.rows.sum() + batch.columns.sum())
-    wanted, allowed = _choices(batch)
+    wanted, allowed = _choices(batch, negatives)
     teacher = batch.teacher
     rows = _one_way(batch, batch.rows, teacher.rows if teacher else None, wanted, allowed, batch.true1)
     columns = _one_way(batch, batch.columns.T, teacher.columns.T if teacher else None, wanted.T, allowed.T, batch.true2)
     return (rows + columns) / 2
 
 
-def _choices(batch: Batch) -> tuple[Tensor, Tensor]:
+def _choices(batch: Batch, negatives: str) -> tuple[Tensor, Tensor]:
     """What is a right choice, and what can be chosen at all: (N1, N2) bool each."""
     own = batch.pair1[:, None] == batch.pair2
     same = (batch.label1[:, None] == batch.label2) & ~own
     wanted = torch.zeros_like(own)
     wanted[batch.true1, batch.true2] = True
-    allowed = own.clone() if batch.settings.negatives == "pair" else torch.ones_like(own)
+    allowed = own.clone() if negatives == "pair" else torch.ones_like(own)
     if batch.settings.same == "masked":
         allowed &= ~same
     if batch.settings.same == "positive":

@@ -27,7 +27,10 @@ class ContrastConfig(Model):
         "batch", description="what a keypoint is told from: keypoints of the other image, of all pairs or of its own"
     )
     same: Literal["negative", "masked", "positive"] = Field(
-        "negative", description="what the same keypoint of the same class in another pair counts as"
+        "negative", description="what the same keypoint (see names) in another pair counts as"
+    )
+    names: Literal["class", "shared"] = Field(
+        "class", description="which keypoints are the same: of one name in one class, or of one name in any class"
     )
     temperature: float = Field(0.07, ge=0.01, le=1, description="at the start; it is learned")
     teacher: TeacherConfig | None = Field(None, description="None: there is none")

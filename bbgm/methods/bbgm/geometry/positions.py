@@ -70,7 +70,7 @@ class PositionEncoder(nn.Module):
 
     def hidden(self, graphs: Sequence[Graph], look: Tensor | None = None) -> Tensor:
         """What the last layer sees of the nodes, (N, width)."""
-        x = torch.cat([self._coordinates(graph) for graph in graphs]).to(self.first.weight)
+        x = torch.cat([graph_coordinates(graph, self._settings.coordinates) for graph in graphs]).to(self.first.weight)
         x = self.second(F.relu(self.first(x)))
         if self.visual is not None:
             if look is None:
@@ -86,14 +86,19 @@ class PositionEncoder(nn.Module):
             x = x[mask]
         return x
 
-    def _coordinates(self, graph: Graph) -> Tensor:
-        """What the encoder sees of the nodes of a graph, (n, 2) or (n, 4) float64."""
-        xy = coordinates(graph)
-        frame = 2 * xy / FRAME - 1
-        if self._settings.coordinates == "frame":
-            return frame
-        own = traced_standardised(xy) if isinstance(graph, TracedGraph) else torch.from_numpy(standardised(graph.xy))
-        return own if self._settings.coordinates == "spread" else torch.cat([frame, own], dim=1)
+
+def graph_coordinates(graph: Graph, which: str) -> Tensor:
+    """Where the nodes of a graph are, as an encoder sees it: (n, 2), or (n, 4) for ``both``, float64.
+
+    Args:
+        which: ``frame`` or ``spread``, see `PositionsConfig`, or ``both``.
+    """
+    xy = coordinates(graph)
+    frame = 2 * xy / FRAME - 1
+    if which == "frame":
+        return frame
+    own = traced_standardised(xy) if isinstance(graph, TracedGraph) else torch.from_numpy(standardised(graph.xy))
+    return own if which == "spread" else torch.cat([frame, own], dim=1)
 
 
 def standardised(xy: np.ndarray) -> np.ndarray:

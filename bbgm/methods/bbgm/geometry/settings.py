@@ -83,3 +83,24 @@ class PositionsConfig(Model):
         if self.pretrain is not None and self.visual:
             raise ValueError("positions.pretrain uses coordinates alone: set positions.visual: false")
         return self
+
+
+class TransformerConfig(Model):
+    """Keypoints that look at each other (`bbgm.methods.bbgm.geometry.transformer`), in place of SplineCNN."""
+
+    layers: Count = Field(0, description="of attention; 0: there is no transformer")
+    cross: Count = Field(0, description="how many of them, the last ones, also see the other image's keypoints")
+    width: Positive = 256
+    heads: Positive = 4
+    dropout: float = Field(0.1, ge=0, lt=1)
+    feature_dropout: float = Field(0.5, ge=0, lt=1, description="of the visual features that go in")
+
+    @model_validator(mode="after")
+    def _layers_and_heads_fit(self) -> Self:
+        if self.cross > self.layers:
+            raise ValueError(f"transformer.cross is {self.cross} of {self.layers} layers: set cross to layers or less")
+        if self.width % self.heads:
+            raise ValueError(
+                f"transformer.width is {self.width}: make it a multiple of transformer.heads, {self.heads}"
+            )
+        return self
