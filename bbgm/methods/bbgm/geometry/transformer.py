@@ -4,8 +4,8 @@
     token <- layer(token), first among the keypoints of an image, then among those of both
     feature = W' token + U f
 
-It takes the place of SplineCNN. The layers are torch's, with the norm first (Vaswani et al., NeurIPS 2017). Those across
-both are as in SuperGlue (Sarlin et al., CVPR 2020), but a keypoint sees its own image and the other one at once.
+It takes the place of SplineCNN. The layers are torch's, with the norm first (Vaswani et al., NeurIPS 2017). In those
+across both, as in SuperGlue (Sarlin et al., CVPR 2020), a keypoint sees its own image and the other one at once.
 
 1. Layers across are symmetric: both images are told from each other by a mark on those of the *other* image.
 2. Frozen features of few images are learned by heart, so f is dropped out as well (`feature_dropout`).

@@ -95,9 +95,9 @@ def test_it_takes_the_place_of_other_encoders():
     for other in ({"refine": True}, {"positions": {"kind": "mlp"}}, {"projection": 16}):
         with pytest.raises(ValueError, match=r"network\.transformer takes the place of refine, positions and projec"):
             make_config(network={"refine": False, **other, "transformer": {"layers": 1}})
-    with pytest.raises(ValueError, match="transformer.cross is 2 of 1 layers"):
+    with pytest.raises(ValueError, match=r"transformer\.cross is 2 of 1 layers"):
         TransformerConfig(layers=1, cross=2)
-    with pytest.raises(ValueError, match="transformer.width is 10: make it a multiple"):
+    with pytest.raises(ValueError, match=r"transformer\.width is 10: make it a multiple"):
         TransformerConfig(width=10)
 
 
