@@ -166,3 +166,8 @@ class OptimiserConfig(Model):
     backbone_factor: float = Field(0.01, ge=0, description="learning rate of the backbone relative to the rest")
     milestones: tuple[Count, ...] = Field((1,), description="epochs after which decay multiplies the learning rate")
     decay: float = Field(0.5, gt=0, le=1)
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs are trained with, repetitions counted."""
+        return self.epochs * self.iterations_per_epoch * self.batch_size

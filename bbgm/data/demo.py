@@ -44,6 +44,14 @@ def demo_classes(dataset: str) -> tuple[str, ...]:
     return bbgm_demo.FORMATS[dataset].classes
 
 
+def demo_needs(dataset: str) -> tuple[str, ...]:
+    """The data sets whose demo data those of a data set are made from."""
+    with explain_missing_renderer():
+        import bbgm_demo
+    needs = bbgm_demo.FORMATS[dataset].needs
+    return (needs,) if needs else ()
+
+
 def make_demo(datasets: Sequence[str], seed: int, images_per_class: int, folder: Path | None = None) -> dict[str, Path]:
     """Render the demo data in the formats of some data sets, unless they are there already.
 

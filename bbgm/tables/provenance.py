@@ -82,7 +82,7 @@ def describe_provenance(lines: pd.DataFrame) -> str:
 def _line(run: RunRecord) -> dict[str, Any]:
     metrics, config = run.metrics, run.config
     speed, made, hardware = metrics["throughput"], metrics["provenance"], metrics["hardware"]
-    trained = config.optimiser.epochs * config.optimiser.iterations_per_epoch * config.optimiser.batch_size
+    trained = config.optimiser.pairs
     used = [hardware["gpu"], f"{hardware['cpu']} ({config.threads} of {hardware['cores']} cores)"]
     line = {
         "run": config.folder.relative_to(config.budget).as_posix(),

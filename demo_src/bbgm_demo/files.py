@@ -1,4 +1,4 @@
-"""Errors of writing, and a lock for processes that write into the same folder."""
+"""Errors of writing, and a lock for processes that write the same tree."""
 
 import errno
 import fcntl
@@ -26,17 +26,17 @@ def write_error(error: OSError, path: Path) -> WriteError:
 
 
 @contextmanager
-def folder_lock(folder: Path) -> Iterator[None]:
-    """Let one process at a time work in a folder. The system releases the lock, even of a process that is killed.
+def tree_lock(tree: Path) -> Iterator[None]:
+    """Let one process at a time write a tree. The system releases the lock, even of a process that is killed.
 
     Raises:
-        WriteError: the folder cannot be made or written to.
+        WriteError: the tree's parent folder cannot be made or written to.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        file = (folder / ".demo.lock").open("a")
+        tree.parent.mkdir(parents=True, exist_ok=True)
+        file = (tree.parent / f".{tree.name}.lock").open("a")
     except OSError as error:
-        raise write_error(error, folder) from error
+        raise write_error(error, tree.parent) from error
     with file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

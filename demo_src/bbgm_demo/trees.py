@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bbgm_demo.files import folder_lock, write_error
+from bbgm_demo.files import tree_lock, write_error
 from bbgm_demo.formats import FORMATS, Format
 
 MANIFEST = "manifest.json"
@@ -61,7 +61,7 @@ def make_tree(folder: Path, format: str, seed: int = 0, images_per_class: int = 
         return tree
     if form.needs:
         make_tree(folder, form.needs, seed, images_per_class)
-    with folder_lock(folder):
+    with tree_lock(tree):
         if _is_whole(tree, wanted):
             return tree
         if _read_manifest(tree) is None and tree.exists():

@@ -123,7 +123,7 @@ def test_killed_and_raced(trees: dict[str, Path], tmp_path: Path) -> None:
     both = [start(tmp_path, SEED, FEW) for _ in range(2)]
     assert [process.wait() for process in both] == [0, 0]
     assert digests(old) == first_few(trees)
-    assert {file.name for file in tmp_path.iterdir()} == {FOLDER, ".demo.lock"}
+    assert {file.name for file in tmp_path.iterdir()} == {FOLDER, f".{FOLDER}.lock"}
 
 
 def test_deleted_files_are_made_again(trees: dict[str, Path], tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_full_disk_leaves_nothing(tmp_path: Path) -> None:
     last = ended.stderr.strip().splitlines()[-1]
     assert "cannot write" in last
     assert "free some space" in last
-    assert [file.name for file in tmp_path.iterdir()] == [".demo.lock"]
+    assert [file.name for file in tmp_path.iterdir()] == [f".{FOLDER}.lock"]
 
 
 def test_mat_bytes_carry_the_points_and_no_date(tmp_path: Path) -> None:

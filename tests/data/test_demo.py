@@ -12,7 +12,7 @@ from bbgm.base.atomic import WriteError
 from bbgm.cli import main
 from bbgm.config import ProtocolConfig, make_data
 from bbgm.data import open_dataset
-from bbgm.data.demo import demo_root, make_demo
+from bbgm.data.demo import demo_needs, demo_root, make_demo
 from bbgm.data.readers.willow import FOLDER, KEYPOINT_NAMES, read_willow
 from bbgm.data.status import data_status
 
@@ -45,6 +45,14 @@ def test_tree_is_readable_as_willow(demo: Path) -> None:
             assert image.xy.min() > 4
             assert image.xy.max() < 252
             assert image.crop().std() > 15  # a picture, no plain area
+
+
+def test_pairs_of_spair_are_of_the_photographs_of_voc() -> None:
+    assert {name: demo_needs(name) for name in ("willow", "voc", "spair")} == {
+        "willow": (),
+        "voc": (),
+        "spair": ("voc",),
+    }
 
 
 def test_errors_of_writing_are_those_of_bbgm(tmp_path: Path) -> None:

@@ -103,6 +103,26 @@ def test_every_budget_has_a_plan(checkout: Path, budget: str, n_runs: int, table
     assert plan.get("make_demo_data", []) == (demo if budget in ("smoke", "demo") else [])
 
 
+def test_long_jobs_come_first(checkout: Path) -> None:
+    """Data before runs; a parent before its children; the many pairs of runs without a filter before the few of others.
+
+    SPair's demo data wait for Pascal VOC's as files, not in a job that keeps a core.
+    """
+    plan = succeed(checkout, "--dry-run", "--config", "budget=demo")
+    blocks = [block.split("\n\n")[0] for block in plan.split("\nrule ")[1:]]
+    lines = [dict(line.strip().split(": ", 1) for line in block.splitlines() if ": " in line) for block in blocks]
+    found = {line["output"].split(",")[0].partition("demo/")[2]: line for line in lines if "output" in line}
+    data = {name: found[f"demo_data/{name}.json"] for name in ("willow", "voc", "spair")}
+    assert "demo_data/voc.json" in data["spair"]["input"]
+    runs = {name: int(line.get("priority", 0)) for name, line in found.items() if name.endswith("/run.ipynb")}
+    assert max(runs.values()) < min(int(line["priority"]) for line in data.values())
+    long, parent, child = (
+        runs[f"{name}/seed0/run.ipynb"]
+        for name in ("voc/unfiltered/bbgm", "voc/intersection/bbgm_pretrain", "willow/intersection/bbgm_pt_wt")
+    )
+    assert long > parent > child > 0
+
+
 def test_what_changes_is_made_again_and_nothing_else(checkout: Path, tmp_path: Path) -> None:
     """All outputs are put there, as old as the inputs; then one input after the other becomes newer."""
     folder = tmp_path / "checkout"

@@ -12,6 +12,7 @@ from snakemake.exceptions import WorkflowError
 from bbgm.base.paths import results_root
 from bbgm.base.plugins import check_names, choose_plugins
 from bbgm.config import list_runs, read_experiment
+from bbgm.data.demo import demo_needs
 from bbgm.runs.results import missing_files, stored_hash
 from bbgm.tables import SPECS
 
@@ -79,6 +80,11 @@ def data_of(*datasets):
     return expand(f"{OUT}/demo_data/{{dataset}}.json", budget=BUDGET, dataset=sorted(demo.intersection(datasets)))
 
 
+def needs_of_data(wildcards):
+    """The demo data that these are made from: without them, the job would wait for another one that makes them."""
+    return data_of(*demo_needs(wildcards.dataset))
+
+
 def tables_of(*names):
     """The files of those tables that have runs at this budget; without names, of all such tables."""
     wanted = [name for name in TABLES if not names or name in names]
@@ -136,6 +142,16 @@ def needs_of_run(wildcards):
 def experiments_of_run(wildcards):
     """The file of its experiment, that of its variant, and the files that it is `like:`."""
     return [f"config/{file.parent.name}/{file.name}" for file in read_experiment(wildcards.method)]
+
+
+def priority_of_run(wildcards):
+    """Pairs that it trains with, and those of the longest run that starts from it: long ones first.
+
+    Then short runs are left for the end, and no core waits long for another.
+    """
+    run = run_of(wildcards)
+    starting = [one.optimiser.pairs for one in RUNS if one.parent and one.parent.run.folder == run.folder]
+    return run.optimiser.pairs + max(starting, default=0)
 
 
 def threads_of_run(wildcards):

@@ -1,10 +1,13 @@
 rule make_demo_data:
     input:
-        "config/budgets/{budget}.yaml",
+        needs_of_data,
+        budget="config/budgets/{budget}.yaml",
     output:
         f"{OUT}/demo_data/{{dataset}}.json",
     log:
         f"{LOGS}/make_demo_data/{{dataset}}.log",
+    # Before all runs, which need them.
+    priority: 1_000_000_000
     conda:
         "../../environment.yml"
     shell:

@@ -14,6 +14,7 @@ rule train_run:
         f"{LOGS}/train_run/{{dataset}}_{{filter}}_{{method}}_seed{{seed}}.log",
     benchmark:
         f"{LOGS}/train_run/{{dataset}}_{{filter}}_{{method}}_seed{{seed}}.tsv"
+    priority: priority_of_run
     conda:
         "../../environment.yml"
     threads: threads_of_run
