@@ -44,9 +44,7 @@ def test_without_a_home_folder_they_are_below_the_cache(home: Path, tmp_path: Pa
     assert found() == {name: str(instead / below) for name, below in FOLDERS.items()}
 
 
-def test_only_what_cannot_be_written_is_replaced(
-    home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_only_what_cannot_be_written_is_replaced(home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     home.mkdir()
     (home / ".config").write_text("a file, where a folder is expected")
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "mine"))
@@ -98,8 +96,7 @@ def test_the_tests_of_notebooks_take_the_own_kernel(other_kernel: Path) -> None:
 
 
 def test_a_module_is_run_as_by_python(other_kernel: Path) -> None:
-    """JupyterLab's server is asked for its kernels by the module that looks for them."""
-    command = ["bbgm.base.account", "jupyter_client.kernelspecapp", "list", "--json"]
-    done = subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True, timeout=60, check=True)
-    kernel = json.loads(done.stdout)["kernelspecs"]["python3"]
-    assert kernel["resource_dir"] == str(Path(sys.prefix) / "share" / "jupyter" / "kernels" / "python3")
+    """Jupyter, asked by its own command where it looks for kernels."""
+    command = [sys.executable, "-m", "bbgm.base.account", "jupyter_core", "--paths", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    assert json.loads(done.stdout)["data"][0] == str(Path(sys.prefix) / "share" / "jupyter")
