@@ -40,13 +40,10 @@ def provide_folders() -> None:
 
 def _writable(folder: Path, home: Path) -> bool:
     """Whether files can be made in a folder, which is made for them if its home is there."""
-    if folder.is_relative_to(home) and not home.is_dir():
+    if folder.is_relative_to(home) and not os.path.isdir(home):
         return False
-    try:
-        there = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
-    except PermissionError:
-        return False
-    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
+    there = next(parent for parent in (folder, *folder.absolute().parents) if os.path.exists(parent))
+    return os.path.isdir(there) and os.access(there, os.W_OK | os.X_OK)
 
 
 def _replacement() -> Path:
