@@ -24,14 +24,20 @@ MODULE := .venv/.module-$(call content,requirements.txt pyproject.toml demo_src/
 SPLINE_VERSION := 1.2.2
 TORCH_VERSION := $(shell sed -n 's/^torch==//p' requirements.txt)
 SPLINE := .venv/.torch_spline_conv-$(SPLINE_VERSION)-$(TORCH_VERSION)
-WHEELS = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/bbgm/wheels/torch-$(TORCH_VERSION)-$(shell \
+# In the checkout if there is no home folder to write to.
+CACHE_HOME := $(shell folder=$${XDG_CACHE_HOME:-$$HOME/.cache}; \
+	mkdir -p "$$folder/bbgm" 2>/dev/null && test -w "$$folder/bbgm" && printf %s "$$folder" || echo .venv)
+WHEELS = $(CACHE_HOME)/bbgm/wheels/torch-$(TORCH_VERSION)-$(shell \
 	$(BIN)/python -c 'import sysconfig, sys; print(sys.implementation.cache_tag, sysconfig.get_platform(), sep="-")')
+
+# Also without a home folder to write to, and with this environment's kernel (bbgm/base/account.py).
+RUN := python -m bbgm.base.account
 
 # A killed Snakemake leaves its folder locked. If no other make is running here, that lock is stale.
 SNAKEMAKE = exec 9>.venv/.at_work; if command -v flock >/dev/null; then \
 	  flock -n 9 || { echo "make is already running in this folder: wait for it, or stop it"; exit 1; }; \
-	  [ -z "$$(ls -A .snakemake/locks 2>/dev/null)" ] || snakemake --unlock >/dev/null 2>&1; fi; \
-	snakemake 9>&-
+	  [ -z "$$(ls -A .snakemake/locks 2>/dev/null)" ] || $(RUN) snakemake --unlock >/dev/null 2>&1; fi; \
+	$(RUN) snakemake 9>&-
 
 .PHONY: all setup test test-sanitize fuzz willow lab clean help
 
@@ -45,6 +51,8 @@ setup: $(PACKAGES) $(SOLVER) $(MODULE) ## install the pinned packages, the solve
 $(PACKAGES): | check
 	@echo "== Installing the pinned packages of requirements.txt into .venv (about 6 GB, some minutes, once)"
 	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv
+	@pip --version >/dev/null || { printf "%s: the commands that pip installs do not start in this folder, because it does not quote \
+	its name. Move the checkout to a folder without blanks or without any of \" \\ \` $$ in its name\n" "$$PWD"; exit 1; }
 	@rm -f .venv/.packages-*
 	@pip install --quiet --disable-pip-version-check -r requirements.txt
 	@touch $@
@@ -63,6 +71,8 @@ $(MODULE): $(PACKAGES)
 
 .PHONY: check
 check:
+	@case "$$PWD" in *[\;\"\\\`*?\<\>\|]*) echo "CMake compiles nothing in $$PWD: move the checkout to a folder" \
+	  'without ; " \ ` * ? < > | in its name'; exit 1;; esac
 	@$(if $(PYTHON),,$(error Python 3.11 or later is needed and none was found: install it, or run make PYTHON=/path/to/python3))
 	@$(if $(CXX_FOUND),,$(error a C++17 compiler is needed for the solver and none was found: install g++ or clang++, or set CXX))
 
@@ -130,7 +140,7 @@ willow: setup ## make runs, tables and figures of the real Willow images; needs 
 	@$(SNAKEMAKE) --cores all --config budget=willow
 
 lab: setup ## open the notebooks in JupyterLab
-	@jupyter lab
+	@$(RUN) jupyterlab
 
 clean: ## remove the environment and all build files; keep results/, figures/ and cache/
 	rm -rf .venv .snakemake build .pytest_cache .mypy_cache .ruff_cache .hypothesis \

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from bbgm.base.account import provide_folders
+
 ROOT = Path(__file__).resolve().parents[1]
 
 os.environ.setdefault("BBGM_ROOT", str(ROOT))
@@ -18,6 +20,8 @@ for _variable, _folder in {"BBGM_DATA": "data", "BBGM_WEIGHTS": "weights", "BBGM
         os.environ.setdefault(_variable, str(_shared))
     if _variable in os.environ:  # tests and notebooks work in other folders
         os.environ[_variable] = str(Path(os.environ[_variable]).expanduser().resolve())
+
+provide_folders()  # a test fails on what a program of others says about a home folder that it cannot write to
 
 # A shell ignores Ctrl-C in what it starts in the background, and so would all that a test starts and interrupts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bbgm import __version__
+from bbgm.base.account import provide_folders
 from bbgm.base.plugins import choose_plugins
 from bbgm.cli import data, plan, pretrain, runs, solver, tune, verify
 
@@ -51,6 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         debug = options.debug
         if options.plugin:
             choose_plugins(options.plugin)
+        provide_folders()
         logging.basicConfig(format="bbgm: %(message)s", stream=sys.stderr)
         logging.getLogger("bbgm").setLevel(logging.INFO)  # of other modules, warnings only
         return options.command(options) or 0

@@ -38,7 +38,12 @@ def test_stored_outputs(notebook: Path, results: Path) -> None:
     assert result.returncode == 0, result.stdout[-6000:] + result.stderr[-2000:]
 
 
-def test_wrong_notebook_fails(results: Path) -> None:
+def test_wrong_notebook_fails(results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is run by this Python, whatever kernel Jupyter would find first."""
+    other = tmp_path / "kernels" / "python3"
+    other.mkdir(parents=True)
+    (other / "kernel.json").write_text('{"argv": ["/bin/false"], "display_name": "Python 3", "language": "python"}')
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
     result = check(HERE / "wrong.ipynb", results)
     assert result.returncode == 1, result.stdout + result.stderr
     assert "96.8" in result.stdout

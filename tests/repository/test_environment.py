@@ -103,7 +103,6 @@ def test_nothing_is_pinned_that_is_not_used(project: Path) -> None:
     }
     names = {
         "import-linter": "importlinter",
-        "jupyterlab": "jupyter lab",
         "pillow": "PIL",
         "pyyaml": "yaml",
         "scikit-build-core": "scikit_build_core",

@@ -194,8 +194,39 @@ def test_results_may_lie_anywhere(checkout: Path, tmp_path: Path, monkeypatch: p
     ):
         output = snakemake(checkout, *plan, results=results).stdout
         assert f"bbgm data demo willow --budget smoke > {quoted} 2> " in output
+    braces = snakemake(checkout, *plan, results="{a}")
+    assert f"BBGM_RESULTS is '{checkout}/{{a}}', and Snakemake takes what is between braces" in braces.stderr
+    assert "Traceback" not in braces.stderr
     wrong = snakemake(checkout, *plan, results="~nobody_of_that_name/r")
     assert "BBGM_RESULTS is '~nobody_of_that_name/r': there is no such user" in wrong.stdout + wrong.stderr
+
+
+ODD = "-a b's (c) {d} $e & ; ü"
+"""The name of a folder, with what shells, make and Snakemake treat specially."""
+
+
+@pytest.mark.slow  # starts a job, which reads or renders the demo data
+def test_a_job_in_folders_with_odd_names(checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checkout, environment, cache and temporary files are in such folders, and the environment is not activated."""
+    folder = tmp_path / ODD
+    shutil.copytree(checkout, folder, symlinks=True)
+    environment, used = folder / ".venv", Path(sys.prefix)
+    (environment / "bin").mkdir(parents=True)
+    for program in (used / "bin").iterdir():
+        (environment / "bin" / program.name).symlink_to(program)
+    for name in ("lib", "pyvenv.cfg"):
+        if (used / name).exists():
+            (environment / name).symlink_to(used / name)
+    (folder / "temporary").mkdir()
+    monkeypatch.setattr(sys, "executable", str(environment / "bin" / Path(sys.executable).name))
+    monkeypatch.setenv("PATH", os.defpath)
+    monkeypatch.setenv("TMPDIR", str(folder / "temporary"))
+    monkeypatch.setenv("BBGM_CACHE", str(folder / "cache"))
+    made = "results/smoke/demo_data/willow.json"
+    succeed(folder, made, *SMOKE)
+    rendered = Path(json.loads((folder / made).read_text())["willow"]["folder"])
+    assert rendered.is_relative_to(folder / "cache")
+    assert list(rendered.rglob("*.png"))
 
 
 @pytest.mark.slow

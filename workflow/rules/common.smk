@@ -16,8 +16,8 @@ from bbgm.data.demo import demo_needs
 from bbgm.runs.results import missing_files, stored_hash
 from bbgm.tables import SPECS
 
-# Use the programs of the environment that Snakemake runs in, even if that environment is not activated.
-shell.prefix(f'set -euo pipefail; export PATH="{Path(sys.executable).parent}:$PATH"; ')
+# Jobs use the Python that Snakemake runs in, even if its environment is not activated.
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
 
 BUDGET = config["budget"]
 
@@ -26,6 +26,11 @@ try:
         choose_plugins(plugins)  # for this process and its jobs
     RESULTS = str(results_root()) if os.environ.get("BBGM_RESULTS") else "results"
     RUNS = list_runs(BUDGET, config)
+    if set("{}") & set(RESULTS):
+        raise ValueError(
+            f"BBGM_RESULTS is {RESULTS!r}, and Snakemake takes what is between braces for a wildcard: choose a folder "
+            "without braces in its path, or unset BBGM_RESULTS; results/ in the checkout works in any folder"
+        )
 except ValueError as error:
     raise WorkflowError(str(error)) from error
 if not RUNS:
