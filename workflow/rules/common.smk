@@ -11,9 +11,13 @@ from snakemake.exceptions import WorkflowError
 
 from bbgm.base.paths import results_root
 from bbgm.base.plugins import check_names, choose_plugins
+from bbgm.base.stopping import WORKS_FOR
 from bbgm.config import list_runs, read_experiment
 from bbgm.runs.results import missing_files, stored_hash
 from bbgm.tables import SPECS
+
+# Jobs end with this process, also if it is killed: else they would go on, and stand in the way of the next start.
+os.environ[WORKS_FOR] = str(os.getpid())
 
 # Use the programs of the environment that Snakemake runs in, even if that environment is not activated.
 shell.prefix(f'set -euo pipefail; export PATH="{Path(sys.executable).parent}:$PATH"; ')
@@ -149,7 +153,7 @@ def memory_of_run(wildcards):
 
 
 def minutes_of_run(wildcards):
-    """Limit on a cluster; a run that reaches it resumes after its last epoch when it is started again."""
+    """Limit on a cluster; a run that reaches it resumes from its last checkpoint when it is started again."""
     return 120 if run_of(wildcards).data.source == "demo" else 1440
 
 
