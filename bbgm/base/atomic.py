@@ -43,8 +43,8 @@ def write_error(error: OSError, path: Path) -> WriteError:
         )
     elif error.errno in NO_LOCKS:
         remedy = (
-            "its file system does not lock files, as NFS without a lock service: mount it with locks (for NFS with the "
-            "option local_lock=flock if only this computer uses it), or choose another one with BBGM_RESULTS or BBGM_CACHE"
+            "its file system does not lock files, as NFS without a lock service: mount it with locks (NFS that only "
+            "this computer uses: with local_lock=flock), or choose another folder with BBGM_RESULTS or BBGM_CACHE"
         )
     elif error.errno in GONE:
         remedy = (

@@ -28,7 +28,9 @@ class FolderLock:
         except OSError as error:
             raise write_error(error, self.path.parent) from error
         if not there:
-            raise write_error(OSError(errno.ENOENT, "it is no longer the folder that this run began in"), self.path.parent)
+            raise write_error(
+                OSError(errno.ENOENT, "it is no longer the folder that this run began in"), self.path.parent
+            )
 
     def release(self) -> None:
         """Delete the file and the lock on it."""

@@ -45,8 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command.
 
     Returns:
-        Exit status: 0; what the command returns, e.g. 1 if a run differs; 2 after an error, one line on stderr; 130 after
-        Ctrl-C; or 143 after SIGTERM.
+        Exit status: 0; what the command returns, e.g. 1 if a run differs; 2 after an error, one line on stderr; 130
+        after Ctrl-C; 143 after SIGTERM.
     """
     if workflow := os.environ.get(WORKS_FOR):
         end_with(int(workflow))

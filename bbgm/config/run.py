@@ -15,7 +15,6 @@ from pydantic import Field, SerializeAsAny, model_validator
 
 from bbgm.config.models import BackboneConfig, DataConfig, Model, OptimiserConfig, ProtocolConfig, Seed
 
-
 NO_NUMBERS = ("title", "checkpoint_every")
 """Keys that no number of a run depends on."""
 

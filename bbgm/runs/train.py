@@ -40,9 +40,10 @@ log = logging.getLogger(__name__)
 def run(config: RunConfig, folder: Path | None = None, progress: bool = True) -> RunRecord:
     """The finished run of a configuration, made now if it does not exist yet.
 
-    A finished run of the same configuration is only read. A killed one resumes from its last checkpoint and ends
-    with the same numbers as one that was not killed. SIGTERM and Ctrl-C let the iteration end and write a checkpoint. Files of another configuration in the folder are moved aside, see
-    `bbgm.runs.superseded`. The parent of a run, if it has one, is made first in its own folder, unless it exists.
+    A finished run of the same configuration is only read. A killed one resumes from its last checkpoint and ends with
+    the same numbers as one that was not killed. SIGTERM and Ctrl-C let the iteration end and write a checkpoint. Files
+    of another configuration in the folder are moved aside, see `bbgm.runs.superseded`. The parent of a run, if it has
+    one, is made first in its own folder, unless it exists.
 
     Args:
         config: of the run.

@@ -168,10 +168,10 @@ def explain_death(job: Job) -> str:
         return f"the kernel died of {name}; what it wrote is above. A run resumes from its last checkpoint"
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return (
-        f"the kernel was killed (SIGKILL), most likely because the memory ran out (this machine has {memory:.0f} GiB; a "
-        "container or cluster may allow less). Run fewer jobs at a time (snakemake --cores 1), give the job more (mem_mb "
-        "in profiles/slurm/config.yaml; the limit of the container), or use a smaller optimiser.batch_size. A run resumes "
-        "from its last checkpoint"
+        f"the kernel was killed (SIGKILL), most likely because the memory ran out (this machine has {memory:.0f} GiB; "
+        "a container or a cluster's job may have less). Run fewer jobs at a time (snakemake --cores 1), give the job "
+        "more (mem_mb in profiles/slurm/config.yaml, or the limit of the container), or lower optimiser.batch_size. "
+        "A run resumes from its last checkpoint"
     )
 
 
