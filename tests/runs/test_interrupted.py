@@ -196,7 +196,7 @@ def test_a_disk_that_fails_in_the_middle_of_a_run(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """After the second checkpoint; nothing half-written is left, and the repaired disk has what the run resumes from."""
+    """After the second checkpoint; nothing half-written is left, and the repaired disk has what is resumed from."""
     spoil, repair, message = FAULTS[fault]
 
     class Spoiled(Checkpoints):

@@ -1,6 +1,6 @@
 """A tool for developers: kill the processes of a small pipeline at random moments, and compare its results.
 
-    python tests/workflow/kill_pipeline.py --kills 100            # or: make test-kills
+    python tests/workflow/kill_pipeline.py --kills 100            # or: make test-kills KILLS=100
 
 The pipeline has five runs at the budget ``smoke``: BB-GM without a filter, with sets; DGMC with the inclusion filter;
 pre-training on VOC and BB-GM on Willow that starts from it; Sinkhorn. It writes a checkpoint every two iterations.
