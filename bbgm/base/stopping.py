@@ -23,7 +23,8 @@ class Terminated(BaseException):
         super().__init__("stopped by SIGTERM; a run resumes where it was when it is started again")
 
 
-def _raise(_signum: int, _frame: FrameType | None) -> None:
+def _raise(signum: int, _frame: FrameType | None) -> None:
+    signal.signal(signum, signal.SIG_IGN)  # a scheduler may repeat it: what it asks for is under way
     raise Terminated
 
 

@@ -7,18 +7,20 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import yaml
+
 from bbgm.base.stopping import Terminated
-from bbgm.config import RunConfig
+from bbgm.config import RunConfig, make_run
 
 PRELOADED = ["bbgm.runs.train", "bbgm.methods.bbgm", "bbgm.methods.dgmc", "bbgm.methods.soft", "bbgm.features.small"]
 """Imported once: a process that is forked afterwards begins to train at once."""
 
 
-def _work(config: RunConfig, folder: Path) -> None:
+def _work(content: str, folder: Path) -> None:
     from bbgm.runs.train import run
 
     try:
-        run(config, folder, progress=False)
+        run(make_run(yaml.safe_load(content)), folder, progress=False)
     except Terminated:
         raise SystemExit(143) from None
 
@@ -45,7 +47,7 @@ def kill_again_and_again(
     context.set_forkserver_preload(PRELOADED)
     counts: Counter[str] = Counter()
     for _attempt in range(kills):
-        process = context.Process(target=_work, args=(config, folder))
+        process = context.Process(target=_work, args=(config.to_yaml(), folder))
         process.start()
         while process.is_alive() and not (folder / ".lock").exists():
             time.sleep(0.002)
@@ -54,15 +56,15 @@ def kill_again_and_again(
             signum = chance.choice((signal.SIGKILL, signal.SIGTERM))
             process.kill() if signum == signal.SIGKILL else process.terminate()
             process.join()
-            expected = -signal.SIGKILL if signum == signal.SIGKILL else 143
+            expected = (-signum,) if signum == signal.SIGKILL else (143, -signum)  # before the run has begun: -15
             if process.exitcode != 0:  # else it was just ready
-                assert process.exitcode == expected, process.exitcode
+                assert process.exitcode in expected, process.exitcode
                 counts[signum.name] += 1
         else:
             assert process.exitcode == 0, process.exitcode
         if (folder / "metrics.json").exists():
             break
-    process = context.Process(target=_work, args=(config, folder))
+    process = context.Process(target=_work, args=(config.to_yaml(), folder))
     process.start()
     process.join()
     assert process.exitcode == 0, process.exitcode

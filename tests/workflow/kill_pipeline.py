@@ -6,7 +6,7 @@ The pipeline has five runs at the budget ``smoke``: BB-GM without a filter, with
 pre-training on VOC and BB-GM on Willow that starts from it; Sinkhorn. It writes a checkpoint every two iterations.
 It is first made undisturbed. Then it is made again, while random ones of its processes get SIGKILL or SIGTERM:
 Snakemake, papermill, the notebook's kernel, or ``bbgm train``, which makes one of the runs before the pipeline gets to
-it. What was killed is started again until the pipeline is complete. It must then have the same files with the same
+it; or all of them at once, as from a scheduler. What was killed is started again until the pipeline is complete. It must then have the same files with the same
 contents as the undisturbed one, and no process of it may be left. Needs psutil, which comes with Snakemake.
 """
 
@@ -45,7 +45,7 @@ RUNS = (
     ("bbgm_pt_wt", "willow", "intersection"),
     ("sinkhorn", "willow", "intersection"),
 )
-VICTIMS = ("snakemake", "papermill", "kernel", "trainer")
+VICTIMS = ("snakemake", "papermill", "kernel", "trainer", "all")
 SIGNALS = (signal.SIGKILL, signal.SIGTERM)
 KILLS_EACH = 20
 """Kills of one pipeline; then it is left alone until it is complete."""
@@ -58,6 +58,17 @@ class Pipeline:
 
     def __init__(self, root: Path) -> None:
         self.root, self.checkout = root, root / "checkout"
+        if not self.checkout.is_dir():
+            self._copy()
+        self.environment = {
+            **os.environ,
+            **{"BBGM_ROOT": str(self.checkout), "BBGM_CACHE": str(root / "cache"), "BBGM_RESULTS": ""},
+            **{"TMPDIR": str(root / "tmp"), "JUPYTER_RUNTIME_DIR": str(root / "jupyter"), "OMP_NUM_THREADS": "1"},
+            "PYTHONPATH": str(self.checkout),  # the project may be edited in the meantime
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        }
+
+    def _copy(self) -> None:
         self.checkout.mkdir(parents=True)
         ignored = shutil.ignore_patterns(".*", "__pycache__", "smoke", "demo", "willow", "paper", "animals")
         for name in COPIED:
@@ -70,16 +81,9 @@ class Pipeline:
         with (self.checkout / "config/budgets/smoke.yaml").open("a") as file:
             file.write("checkpoint_every: 2\n")
         if (cache_root() / "demo").is_dir():
-            shutil.copytree(cache_root() / "demo", root / "cache/demo")
+            shutil.copytree(cache_root() / "demo", self.root / "cache/demo")
         for name in ("tmp", "jupyter"):
-            (root / name).mkdir()
-        self.environment = {
-            **os.environ,
-            **{"BBGM_ROOT": str(self.checkout), "BBGM_CACHE": str(root / "cache"), "BBGM_RESULTS": ""},
-            **{"TMPDIR": str(root / "tmp"), "JUPYTER_RUNTIME_DIR": str(root / "jupyter"), "OMP_NUM_THREADS": "1"},
-            "PYTHONPATH": str(self.checkout),  # the project may be edited in the meantime
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        }
+            (self.root / name).mkdir()
 
     def clean(self) -> None:
         """Delete what the pipeline made, but for the rendered images."""
@@ -134,6 +138,8 @@ class Pipeline:
 
     def victims(self, kind: str) -> list[psutil.Process]:
         """Processes of a kind that are there now."""
+        if kind == "all":
+            return self.processes()
         part = {"snakemake": "snakemake", "papermill": "papermill.py", "kernel": "ipykernel", "trainer": "bbgm"}[kind]
         found = []
         for process in self.processes():
@@ -186,7 +192,7 @@ def disturb(pipeline: Pipeline, kinds: Sequence[tuple[str, int]], seconds: float
         if not _kill(pipeline, process, kind, signum, chance.uniform(0, seconds)):
             continue
         print(f"  {signal.Signals(signum).name} to {kind}", flush=True)
-        if process is not main or kind == "snakemake":
+        if process is not main or kind in ("snakemake", "all"):
             process.wait()
             orphans += pipeline.orphans()
     for _attempt in range(20):
@@ -205,13 +211,18 @@ def _kill(pipeline: Pipeline, process: subprocess.Popen[bytes], kind: str, signu
     while process.poll() is None and time.time() < until:
         time.sleep(0.01)
     while process.poll() is None:
+        found = 0
         for victim in pipeline.victims(kind):
             try:
                 victim.send_signal(signum)
-                COUNTS[kind, signal.Signals(signum).name] += 1
-                return True
+                found += 1
             except psutil.Error:
                 continue
+            if kind != "all":
+                break
+        if found:
+            COUNTS[kind, signal.Signals(signum).name] += 1
+            return True
         time.sleep(0.05)
     return False
 
@@ -231,7 +242,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=100, help="signals to send (default %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of what is killed when (default %(default)s)")
-    parser.add_argument("--folder", type=Path, help="where to work, kept afterwards; default: a temporary folder")
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        help="where to work, kept afterwards, and used again with what is in it; default: a temporary folder",
+    )
     options = parser.parse_args()
     root = options.folder or Path(tempfile.mkdtemp(prefix="kills-"))
     pipeline, chance, wrong = Pipeline(root), random.Random(options.seed), 0
