@@ -6,8 +6,9 @@ The pipeline has five runs at the budget ``smoke``: BB-GM without a filter, with
 pre-training on VOC and BB-GM on Willow that starts from it; Sinkhorn. It writes a checkpoint every two iterations.
 It is first made undisturbed. Then it is made again, while random ones of its processes get SIGKILL or SIGTERM:
 Snakemake, papermill, the notebook's kernel, or ``bbgm train``, which makes one of the runs before the pipeline gets to
-it; or all of them at once, as from a scheduler. What was killed is started again until the pipeline is complete. It must then have the same files with the same
-contents as the undisturbed one, and no process of it may be left. Needs psutil, which comes with Snakemake.
+it; or all of them at once, as from a scheduler. What was killed is started again until the pipeline is complete. It
+must then have the same files with the same contents as the undisturbed one, and no process of it may be left. Needs
+psutil, which comes with Snakemake.
 """
 
 import argparse

@@ -48,7 +48,9 @@ def start(tmp_path: Path) -> Iterator[Start]:
     yield start
     for process in started:
         process.kill()
-        process.communicate()
+        process.wait()
+        if process.stdout:
+            process.stdout.close()
 
 
 def _kernel(folder: Path) -> int:
