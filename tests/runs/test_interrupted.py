@@ -169,11 +169,17 @@ def _repair_full(disk: Path) -> None:
     (disk / "ballast").unlink()
 
 
+def _make_read_only(disk: Path) -> None:
+    """By another mount on top: one in which a file is open for writing, as the lock is, cannot be made read-only."""
+    _mount("mount", "--bind", disk.parent / "disk", disk)
+    _mount("mount", "-o", "remount,bind,ro", disk)
+
+
 FAULTS: dict[str, tuple[Callable[[Path], Any], Callable[[Path], Any], str]] = {
     "full": (_fill, _repair_full, r"cannot write .*no space left on device; free some space there"),
     "read-only": (
-        lambda disk: _mount("mount", "-o", "remount,bind,ro", disk),
-        lambda disk: _mount("mount", "-o", "remount,bind,rw", disk),
+        _make_read_only,
+        lambda disk: _mount("umount", "--lazy", disk),
         r"cannot write .*read-only file system; mount it writable",
     ),
     "gone": (
