@@ -1,9 +1,11 @@
 """Runs that are asked to stop, or whose disk fails: a clear error, and later the same numbers as undisturbed."""
 
 import logging
+import random
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ from bbgm.runs.checkpoint import Checkpoints, History
 from bbgm.runs.fit import fit, make_optimiser
 from bbgm.runs.results import FILES, TIMING, finished
 from bbgm.runs.train import run
+from tests.support.kills import kill_again_and_again
 from tests.support.training import results_of
 
 EPOCHS = {"epochs": 2, "iterations_per_epoch": 5, "batch_size": 2, "milestones": [1]}
@@ -130,6 +133,19 @@ def test_sigterm_ends_the_command_with_143_and_it_resumes(
     assert "resumed after iteration 3 of 10" in caplog.text
     assert len(calls) == 10
     assert results_of(tmp_path) == undisturbed
+
+
+@pytest.mark.slow  # starts a process for each kill
+def test_a_run_that_is_killed_again_and_again_ends_with_the_same_results(
+    config: RunConfig, undisturbed: dict[str, Any], tmp_path: Path
+) -> None:
+    chance, folder = random.Random(0), tmp_path / "run"
+    began = time.perf_counter()
+    kill_again_and_again(config, tmp_path / "once", 0, 0, chance)
+    counts = kill_again_and_again(config, folder, 5, time.perf_counter() - began, chance)
+    assert counts.total() > 0
+    assert results_of(folder) == undisturbed
+    assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
 
 
 def _mount(*arguments: str | Path) -> None:
