@@ -39,7 +39,7 @@ SNAKEMAKE = exec 9>.venv/.at_work; if command -v flock >/dev/null; then \
 	  [ -z "$$(ls -A .snakemake/locks 2>/dev/null)" ] || $(RUN) snakemake --unlock >/dev/null 2>&1; fi; \
 	$(RUN) snakemake 9>&-
 
-.PHONY: all setup test test-sanitize fuzz willow lab clean help
+.PHONY: all setup test test-sanitize test-kills fuzz willow lab clean help
 
 all: setup ## set up, then make the tables, figures and notebooks of the demo budget
 	@echo "== Making tables, figures and notebooks: snakemake --cores all"
@@ -122,6 +122,10 @@ test-sanitize: doctest ## run the solver's C++ unit tests under AddressSanitizer
 	  -DBBGM_SOLVER_SANITIZE=ON
 	@cmake --build build/sanitize
 	@ctest --test-dir build/sanitize --output-on-failure --no-tests=error
+
+KILLS ?= 100
+test-kills: setup ## kill processes of a small pipeline KILLS=100 times at random moments, and compare its results (an hour)
+	@python tests/workflow/kill_pipeline.py --kills $(KILLS)
 
 FUZZ_SECONDS ?= 60
 FUZZ := build/fuzz

@@ -1,10 +1,12 @@
 """Files that are either complete or absent.
 
 A file is written under a temporary name in its own folder, flushed to disk and renamed. A reader never sees half of it,
-and a crash, a SIGKILL or a full disk leaves the old file (or none) in place.
+and a crash, a SIGKILL or a full disk leaves the old file (or none) in place. A writer locks its temporary file, so that
+the next one knows whether that is in use, or left by a writer that was killed; then it is written again.
 """
 
 import errno
+import fcntl
 import json
 import os
 import secrets
@@ -16,7 +18,11 @@ from typing import IO, Any
 
 NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 NO_PLACE = {errno.EEXIST, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP}
+NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
+GONE = {errno.ENOENT, errno.ESTALE, errno.EIO, errno.ENODEV, errno.ENXIO, errno.ENOTCONN, errno.EHOSTDOWN}
 SUFFIX = ".part"
+ABANDONED = 3600
+"""Age in s after which a temporary file is one that a killed writer left, where the file system has no locks."""
 
 
 class WriteError(OSError):
@@ -35,6 +41,18 @@ def write_error(error: OSError, path: Path) -> WriteError:
         remedy = (
             "part of this path is a file, or a name is too long: use another path, or set BBGM_RESULTS or BBGM_CACHE"
         )
+    elif error.errno in NO_LOCKS:
+        remedy = (
+            "its file system does not lock files, as NFS without a lock service: mount it with locks (NFS that only "
+            "this computer uses: with local_lock=flock), or choose another folder with BBGM_RESULTS or BBGM_CACHE"
+        )
+    elif error.errno in GONE:
+        remedy = (
+            "the folder was deleted, or its disk is no longer there: mount it again, or choose another folder with "
+            "BBGM_RESULTS or BBGM_CACHE, and start again"
+        )
+    elif error.errno == errno.EROFS:
+        remedy = "mount it writable, or choose another folder with BBGM_RESULTS or BBGM_CACHE, and start again"
     else:
         remedy = "make the folder writable, or choose another one with BBGM_RESULTS or BBGM_CACHE"
     return WriteError(error.errno, f"cannot write {path}: {reason}; {remedy}")
@@ -51,13 +69,12 @@ def atomic_path(path: Path) -> Iterator[Path]:
             No half-written file is left.
     """
     path = Path(path)
-    temporary = path.with_name(f".{path.stem}.{secrets.token_hex(4)}{SUFFIX}{path.suffix}")
     try:
         # An existing file is replaced; a folder, device or pipe must not be.
         special = path.exists() and not path.is_file()
         path.parent.mkdir(parents=True, exist_ok=True)
         if not special:
-            temporary.touch(exist_ok=False)
+            temporary, handle = _open_temporary(path)
     except OSError as error:
         raise write_error(error, path) from error
     if special:
@@ -74,8 +91,55 @@ def atomic_path(path: Path) -> Iterator[Path]:
             raise write_error(error, path) from error
         raise
     finally:
-        with suppress(FileNotFoundError):
+        os.close(handle)
+        with suppress(OSError):  # it was renamed, or its disk is no longer there
             temporary.unlink()
+
+
+def _open_temporary(path: Path) -> tuple[Path, int]:
+    """An empty temporary file beside ``path``, and the descriptor that locks it while this process writes it."""
+    temporary = path.with_name(f".{path.stem}{SUFFIX}{path.suffix}")
+    while True:
+        handle = os.open(temporary, os.O_RDWR | os.O_CREAT, 0o666)
+        locked = try_lock(handle)
+        if locked and same_file(handle, temporary):
+            os.ftruncate(handle, 0)
+            return temporary, handle
+        if not locked:
+            break
+        os.close(handle)  # another process has just renamed it
+    os.close(handle)
+    if locked is None:  # without locks, nobody writes under this name
+        temporary.unlink(missing_ok=True)
+    # Another process is writing the same file.
+    temporary = path.with_name(f".{path.stem}.{secrets.token_hex(4)}{SUFFIX}{path.suffix}")
+    handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+    try_lock(handle)
+    return temporary, handle
+
+
+def try_lock(handle: int) -> bool | None:
+    """Lock an open file, without waiting, until it is closed or the process ends.
+
+    Returns: whether it is locked now; None if the file system has no locks.
+    """
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        if error.errno not in NO_LOCKS:
+            raise
+        return None
+    return True
+
+
+def same_file(handle: int, path: Path) -> bool:
+    """Whether an open file is still the one of this name."""
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 @contextmanager
@@ -123,14 +187,14 @@ def check_writable(path: Path) -> None:
         raise error if isinstance(error, WriteError) else write_error(error, path) from error
 
 
-def remove_leftovers(folder: Path, older_than: float | None = None) -> None:
-    """Delete the temporary files of writers that were killed.
-
-    Args:
-        older_than: age in s; None deletes all of them, which is safe only if no other process writes to the folder.
-    """
-    now = time.time()
+def remove_leftovers(folder: Path) -> None:
+    """Delete the temporary files of writers that were killed; those that are being written stay."""
     for file in folder.glob(f".*{SUFFIX}*"):
         with suppress(OSError):  # deleted by another process, or the folder is read-only
-            if older_than is None or now - file.stat().st_mtime > older_than:
-                file.unlink()
+            handle = os.open(file, os.O_RDWR)
+            try:
+                locked = try_lock(handle)
+                if locked or (locked is None and time.time() - file.stat().st_mtime > ABANDONED):
+                    file.unlink()
+            finally:
+                os.close(handle)

@@ -2,6 +2,7 @@
 
 import argparse
 import logging
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from bbgm import __version__
 from bbgm.base.account import provide_folders
 from bbgm.base.plugins import choose_plugins
+from bbgm.base.stopping import TERMINATED, WORKS_FOR, Terminated, end_with, terminable
 from bbgm.cli import data, plan, pretrain, runs, solver, tune, verify
 
 GROUPS = (runs, verify, tune, plan, data, solver, pretrain)
@@ -44,8 +46,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command.
 
     Returns:
-        Exit status: 0; what the command returns, e.g. 1 if a run differs; or 2 after an error, one line on stderr.
+        Exit status: 0; what the command returns, e.g. 1 if a run differs; 2 after an error, one line on stderr; 130
+        after Ctrl-C; 143 after SIGTERM.
     """
+    if workflow := os.environ.get(WORKS_FOR):
+        end_with(int(workflow))
+    try:
+        with terminable():
+            return _run(arguments)
+    except Terminated as error:
+        print("bbgm:", error, file=sys.stderr)
+        return TERMINATED
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     debug = False
     try:
         options = make_parser().parse_args(arguments)

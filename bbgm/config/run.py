@@ -15,6 +15,9 @@ from pydantic import Field, SerializeAsAny, model_validator
 
 from bbgm.config.models import BackboneConfig, DataConfig, Model, OptimiserConfig, ProtocolConfig, Seed
 
+NO_NUMBERS = ("title", "checkpoint_every")
+"""Keys that no number of a run depends on."""
+
 
 class ParentConfig(Model):
     """The run that another one starts from (Willow's Pt and Pt+Wt start from a network trained on Pascal VOC)."""
@@ -51,6 +54,7 @@ class RunConfig(Model):
     optimiser: OptimiserConfig = OptimiserConfig()
     parent: ParentConfig | None = Field(None, description="the run whose network is the start; None: from scratch")
     keep_optimiser: bool = Field(False, description="keep optimiser.pt beside the model, for runs that start from it")
+    checkpoint_every: int = Field(200, gt=0, description="iterations between checkpoints; one more ends each epoch")
 
     @property
     def visual(self) -> BackboneConfig | None:
@@ -134,12 +138,12 @@ ParentConfig.model_rebuild()
 
 
 def hash_of(content: Mapping[str, Any]) -> str:
-    """First 16 hex digits of the SHA-256 of a configuration's content, titles left out.
+    """First 16 hex digits of the SHA-256 of a configuration's content, without what changes no number (`NO_NUMBERS`).
 
     It takes the content as it is, so that the record of a run can be checked against its own ``config.yaml``, whatever
     settings were added later.
     """
-    content = {key: value for key, value in content.items() if key != "title"}
+    content = {key: value for key, value in content.items() if key not in NO_NUMBERS}
     if content.get("parent"):
         content["parent"] = {**content["parent"], "run": hash_of(content["parent"]["run"])}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]

@@ -78,7 +78,7 @@ class FeatureCache:
         self._weights = fingerprint(backbone)
         self._folder = root / "features" / f"{name}-{self._weights[:8]}" if root else None
         if self._folder:
-            remove_leftovers(self._folder, older_than=3600)  # a file is written in milliseconds
+            remove_leftovers(self._folder)
         self._held: dict[Hashable, Features] = {}
         self._bytes = 0
 

@@ -1,9 +1,10 @@
-"""Checkpoints: one at the end of each epoch, from which a killed run resumes.
+"""Checkpoints: one at the end of each epoch, and some within a long one, from which a killed run resumes.
 
-A checkpoint is three files: ``<epoch>.safetensors`` (parameters and buffers), ``<epoch>.optimiser.pt`` and, written
-last, ``<epoch>.json`` (configuration hash, SHA-256 of the other two, learning curve). One that is incomplete, altered
-or of another configuration is skipped in favour of the one before it; the last two are kept. No random state is stored:
-every random number of a run is derived from its seed and the number of the epoch and iteration.
+A checkpoint is three files: ``<name>.safetensors`` (parameters and buffers), ``<name>.optimiser.pt`` and, written
+last, ``<name>.json`` (configuration hash, SHA-256 of the other two, learning curve). The name is the number of finished
+epochs, as ``0003``; within an epoch, the number of its finished iterations follows, as ``0003-000200``. One that is
+incomplete, altered or of another configuration is skipped in favour of the one before it; the last two are kept. No
+random state is stored: every random number of a run is derived from its seed and the number of the epoch and iteration.
 """
 
 import hashlib
@@ -12,6 +13,7 @@ import json
 import logging
 import pickle
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ import torch
 from torch import nn
 
 from bbgm.base.atomic import atomic_write, write_json
+from bbgm.base.lock import FolderLock
 
 KEEP = 2
 DIVERGED = "diverged"
@@ -92,22 +95,32 @@ def read_optimiser(path: Path, optimiser: torch.optim.Optimizer) -> None:
 
 
 class Checkpoints:
-    """The checkpoints of one run, in ``folder``, which holds nothing else but `DIVERGED`."""
+    """The checkpoints of one run, in ``folder``, which holds nothing else but `DIVERGED`.
 
-    def __init__(self, folder: Path, config_hash: str) -> None:
+    Args:
+        lock: of the run's folder, which must not have been replaced by another one when a checkpoint is written.
+    """
+
+    def __init__(self, folder: Path, config_hash: str, lock: FolderLock | None = None) -> None:
         self.folder = folder
         self.config_hash = config_hash
+        self._lock = lock
 
-    def save(self, epoch: int, model: nn.Module, optimiser: torch.optim.Optimizer, history: History) -> None:
-        """Write the state after ``epoch`` epochs.
+    def save(
+        self, epoch: int, iteration: int, model: nn.Module, optimiser: torch.optim.Optimizer, history: History
+    ) -> None:
+        """Write the state after ``epoch`` epochs and ``iteration`` iterations of the next one.
 
         Raises:
             WriteError: e.g. the disk is full; earlier checkpoints are kept.
         """
-        stem = self.folder / f"{epoch:04d}"
+        if self._lock:
+            self._lock.check()
+        stem = self.folder / (f"{epoch:04d}-{iteration:06d}" if iteration else f"{epoch:04d}")
         try:
             content = {
                 "epoch": epoch,
+                "iteration": iteration,
                 "config_hash": self.config_hash,
                 "model": write_model(stem.with_suffix(".safetensors"), model),
                 "optimiser": write_optimiser(stem.with_suffix(".optimiser.pt"), optimiser),
@@ -115,32 +128,38 @@ class Checkpoints:
             }
             write_json(stem.with_suffix(".json"), content)
         except OSError:
-            self._delete(stem.name)
+            with suppress(OSError):  # the disk is no longer there, or read-only
+                self._delete(stem.name)
             raise
-        for old in sorted(self.folder.glob("*.json"))[:-KEEP]:
+        for old in self._records()[:-KEEP]:
             self._delete(old.stem)
 
-    def restore(self, model: nn.Module, optimiser: torch.optim.Optimizer) -> tuple[int, History]:
+    def restore(self, model: nn.Module, optimiser: torch.optim.Optimizer) -> tuple[int, int, History]:
         """Fill model and optimiser from the newest good checkpoint.
 
         Returns:
-            The number of epochs done (0 if there is no good checkpoint) and the learning curve so far.
+            The number of epochs done, that of the iterations done of the next one (both 0 if there is no good
+            checkpoint), and the learning curve so far.
         """
-        for record in sorted(self.folder.glob("*.json"), reverse=True):
+        for record in reversed(self._records()):
             try:
                 content = json.loads(record.read_text())
                 if content["config_hash"] != self.config_hash:
                     raise ValueError(f"it is of configuration {content['config_hash']}, not {self.config_hash}")
                 parameters = safetensors.torch.load(_read(record.with_suffix(".safetensors"), content["model"]))
                 state = io.BytesIO(_read(record.with_suffix(".optimiser.pt"), content["optimiser"]))
-                epoch, history = int(content["epoch"]), list(content["history"])
+                epoch, iteration = int(content["epoch"]), int(content.get("iteration", 0))
+                history = list(content["history"])
             except (OSError, ValueError, KeyError, TypeError) as error:
                 log.warning("checkpoint %s cannot be used (%s): going back to the one before it", record, error)
                 continue
             model.load_state_dict(parameters)
             optimiser.load_state_dict(torch.load(state, map_location="cpu", weights_only=True))
-            return epoch, history
-        return 0, []
+            return epoch, iteration, history
+        return 0, 0, []
+
+    def _records(self) -> list[Path]:
+        return sorted(self.folder.glob("*.json"), key=lambda path: path.stem)
 
     def _delete(self, stem: str) -> None:
         for file in self.folder.glob(f"{stem}.*"):

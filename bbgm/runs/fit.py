@@ -1,13 +1,15 @@
-"""The training loop: Adam or SGD with a step schedule (paper Sec. 4), a checkpoint after each epoch."""
+"""The training loop: Adam or SGD with a step schedule (paper Sec. 4), a checkpoint after each epoch or more often."""
 
 import logging
 import time
+from typing import Any
 
 import numpy as np
 import torch
 
 from bbgm.base.memory import keep_freed_memory
 from bbgm.base.progress import progress
+from bbgm.base.stopping import stop_later
 from bbgm.config import OptimiserConfig, RunConfig
 from bbgm.data.images.keypoints import Dataset
 from bbgm.data.sampling.pairs import sample_training_batch
@@ -55,49 +57,68 @@ def fit(
     checkpoints: Checkpoints,
     show_progress: bool = True,
 ) -> History:
-    """Train, from the newest checkpoint or from the state of matcher and optimiser; a checkpoint after each epoch.
+    """Train, from the newest checkpoint or from the state of matcher and optimiser.
+
+    A checkpoint is written after each epoch, after every ``checkpoint_every`` iterations of it, and when SIGTERM or
+    Ctrl-C asks the process to stop.
 
     Returns:
         The learning curve, one row per iteration.
 
     Raises:
         Diverged: a loss, gradient or parameter is not finite.
+        Terminated, KeyboardInterrupt: the process was asked to stop; the state is kept.
     """
     keep_freed_memory()
     settings = config.optimiser
     rates = [group["lr"] for group in optimiser.param_groups]
-    start, history = checkpoints.restore(matcher, optimiser)
-    if start:
-        log.info("resumed after epoch %d of %d", start, settings.epochs)
+    start, done, history = checkpoints.restore(matcher, optimiser)
+    if history:
+        log.info("resumed after iteration %d of %d", len(history), settings.epochs * settings.iterations_per_epoch)
     for epoch in range(start, settings.epochs):
         factor = learning_rate_factor(epoch, settings)
         for group, rate in zip(optimiser.param_groups, rates, strict=True):
             group["lr"] = rate * factor
         matcher.train()
         title = f"{config.method} seed {config.seed}, epoch {epoch + 1}/{settings.epochs}"
-        for iteration in progress(range(settings.iterations_per_epoch), title, show_progress):
-            began, solver_began = time.perf_counter(), matcher.solver_seconds
-            # For layers such as dropout: like the batch, what they draw depends on the counters alone.
-            torch.manual_seed(int(np.random.default_rng([config.seed, epoch, iteration]).integers(2**63)))
-            pairs = sample_training_batch(dataset, config.protocol, config.seed, epoch, iteration, settings.batch_size)
-            step = Step(matcher, pairs, epoch + 1, iteration + 1)
-            optimiser.zero_grad()
-            loss = step.loss()
-            torch.autograd.backward(loss)
-            step.check_gradients()
-            optimiser.step()
-            step.check_parameters()
-            history.append(
-                {
-                    "epoch": epoch + 1,
-                    "iteration": epoch * settings.iterations_per_epoch + iteration + 1,
-                    "loss": loss.item(),
-                    "accuracy": matcher.batch_accuracy,
-                    **matcher.batch_numbers,
-                    **{f"lr_{group['name']}": group["lr"] for group in optimiser.param_groups},
-                    "seconds": time.perf_counter() - began,
-                    "solver_seconds": matcher.solver_seconds - solver_began,
-                }
-            )
-        checkpoints.save(epoch + 1, matcher, optimiser, history)
+        first = done if epoch == start else 0
+        with stop_later() as stop:
+            for iteration in progress(range(first, settings.iterations_per_epoch), title, show_progress):
+                history.append(_step(matcher, optimiser, dataset, config, epoch, iteration))
+                finished = iteration + 1
+                last = finished == settings.iterations_per_epoch
+                if last or stop.signum is not None or finished % config.checkpoint_every == 0:
+                    place = (epoch + 1, 0) if last else (epoch, finished)
+                    checkpoints.save(*place, matcher, optimiser, history)
+                if stop.signum is not None:
+                    log.info("stopped after iteration %d, as asked", len(history))
+                    break
     return history
+
+
+def _step(
+    matcher: Matcher, optimiser: torch.optim.Optimizer, dataset: Dataset, config: RunConfig, epoch: int, iteration: int
+) -> dict[str, Any]:
+    """One iteration, counted from 0 in its epoch; returns its row of the learning curve."""
+    settings = config.optimiser
+    began, solver_began = time.perf_counter(), matcher.solver_seconds
+    # For layers such as dropout: like the batch, what they draw depends on the counters alone.
+    torch.manual_seed(int(np.random.default_rng([config.seed, epoch, iteration]).integers(2**63)))
+    pairs = sample_training_batch(dataset, config.protocol, config.seed, epoch, iteration, settings.batch_size)
+    step = Step(matcher, pairs, epoch + 1, iteration + 1)
+    optimiser.zero_grad()
+    loss = step.loss()
+    torch.autograd.backward(loss)
+    step.check_gradients()
+    optimiser.step()
+    step.check_parameters()
+    return {
+        "epoch": epoch + 1,
+        "iteration": epoch * settings.iterations_per_epoch + iteration + 1,
+        "loss": loss.item(),
+        "accuracy": matcher.batch_accuracy,
+        **matcher.batch_numbers,
+        **{f"lr_{group['name']}": group["lr"] for group in optimiser.param_groups},
+        "seconds": time.perf_counter() - began,
+        "solver_seconds": matcher.solver_seconds - solver_began,
+    }

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from bbgm.base.atomic import remove_leftovers, write_error, write_json
 from bbgm.config import RunConfig, hash_of, read_yaml
+from bbgm.runs.checkpoint import DIVERGED
 from bbgm.runs.checks.checksums import RECORD, altered_files
 from bbgm.runs.results import FILES, OPTIMISER, finished, load_config, read_record
 
@@ -31,8 +32,8 @@ def make_room(folder: Path, config: RunConfig) -> None:
     Raises:
         WriteError: the folder cannot be written to.
     """
-    remove_leftovers(folder)
-    remove_leftovers(folder / CHECKPOINT)
+    for place in (folder, folder / CHECKPOINT, folder / CHECKPOINT / DIVERGED, folder / FOLDER):
+        remove_leftovers(place)
     try:
         _complete_move(folder)
         damaged = (folder / RECORD).exists() and finished(config, folder) is None

@@ -1,4 +1,4 @@
-"""One run: train, evaluate, write everything down. Idempotent, and resumes after the last finished epoch."""
+"""One run: train, evaluate, write everything down. Idempotent, and resumes from its last checkpoint."""
 
 import logging
 from datetime import UTC, datetime
@@ -7,8 +7,9 @@ from typing import Any
 
 from bbgm.base import machine
 from bbgm.base.atomic import write_json, write_text
-from bbgm.base.lock import folder_lock
+from bbgm.base.lock import FolderLock, folder_lock
 from bbgm.base.reproducible import reproducible
+from bbgm.base.stopping import terminable
 from bbgm.config import RunConfig, hash_of, read_yaml
 from bbgm.data import open_dataset
 from bbgm.data.images.keypoints import Dataset
@@ -39,9 +40,10 @@ log = logging.getLogger(__name__)
 def run(config: RunConfig, folder: Path | None = None, progress: bool = True) -> RunRecord:
     """The finished run of a configuration, made now if it does not exist yet.
 
-    A finished run of the same configuration is only read. A killed one resumes after its last finished epoch and ends
-    with the same numbers as one that was not killed. Files of another configuration in the folder are moved aside, see
-    `bbgm.runs.superseded`. The parent of a run, if it has one, is made first in its own folder, unless it exists.
+    A finished run of the same configuration is only read. A killed one resumes from its last checkpoint and ends with
+    the same numbers as one that was not killed. SIGTERM and Ctrl-C let the iteration end and write a checkpoint. Files
+    of another configuration in the folder are moved aside, see `bbgm.runs.superseded`. The parent of a run, if it has
+    one, is made first in its own folder, unless it exists.
 
     Args:
         config: of the run.
@@ -51,14 +53,15 @@ def run(config: RunConfig, folder: Path | None = None, progress: bool = True) ->
     Raises:
         ValueError: another process works in the folder, or the data do not fit the configuration.
         Diverged: training met a number that is not finite; the state is in ``checkpoint/diverged``.
-        WriteError: the folder cannot be written to, or the disk is full.
+        WriteError: the folder cannot be written to, it was deleted, or the disk is full.
+        Terminated: by SIGTERM; KeyboardInterrupt: by Ctrl-C.
     """
     folder = Path(folder or run_folder(config))
     done = finished(config, folder)
     if done is not None:
         return done
     parent = _parent(config, progress)
-    with folder_lock(folder):
+    with terminable(), folder_lock(folder) as lock:
         done = finished(config, folder)  # by the process that held the lock
         if done is not None:
             return done
@@ -68,7 +71,7 @@ def run(config: RunConfig, folder: Path | None = None, progress: bool = True) ->
             matcher = make_matcher(config).to(machine.device())
             make_room(folder, config)
             if finished(config, folder) is None:  # else it was brought back
-                _make(config, parent, dataset, matcher, folder, progress)
+                _make(config, parent, dataset, matcher, folder, lock, progress)
         return load(folder)
 
 
@@ -88,6 +91,7 @@ def _make(
     dataset: Dataset,
     matcher: Matcher,
     folder: Path,
+    lock: FolderLock,
     show_progress: bool,
 ) -> None:
     record = folder / "config.yaml"
@@ -102,13 +106,14 @@ def _make(
         left_out["cut"] = cut
     write_json(folder / "split.json", {**dataset.split_record(), **left_out})
 
-    checkpoints = Checkpoints(folder / CHECKPOINT, config_hash)
+    checkpoints = Checkpoints(folder / CHECKPOINT, config_hash, lock)
     matcher.prepare(dataset)
     optimiser = make_optimiser(matcher, config, parent)
     try:
         history = fit(matcher, optimiser, dataset, config, checkpoints, show_progress)
     except Diverged as error:
         raise save_state(error, checkpoints.folder / DIVERGED, matcher, optimiser) from error
+    lock.check()
     rates = (f"lr_{group['name']}" for group in optimiser.param_groups)
     write_history(
         folder / "history.csv",
@@ -123,6 +128,7 @@ def _make(
     sets = None
     if config.protocol.test_sets_per_class:
         sets = evaluate_sets(matcher, dataset, config.protocol, show_progress)
+    lock.check()
     write_test_pairs(folder / "test_pairs.json", evaluation.predictions)
     write_predictions(folder / "predictions.npz", evaluation.predictions, sets.predictions if sets else ())
     summary = _summary(config, parent, dataset, history, evaluation, sets, machine.device())

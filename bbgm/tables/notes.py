@@ -11,7 +11,7 @@ from bbgm.tables.compare import FEWEST_RUNS
 from bbgm.tables.lines import Line, printed_beside
 from bbgm.tables.specs import TableSpec
 
-_NOT_COMPARED = ("budget", "seed", "threads", "title", "method", "setting", "data.demo", "parent.")
+_NOT_COMPARED = ("budget", "seed", "threads", "checkpoint_every", "title", "method", "setting", "data.demo", "parent.")
 
 
 def make_notes(

@@ -1,14 +1,17 @@
 """Files are whole or absent, also on a disk that is full (made so by the system's limit on the size of a file)."""
 
+import errno
 import os
 import resource
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from bbgm.base.atomic import WriteError, atomic_path, atomic_write, remove_leftovers, write_json
+from bbgm.base.atomic import WriteError, atomic_path, atomic_write, remove_leftovers, write_error, write_json
 
 
 @pytest.fixture
@@ -95,15 +98,72 @@ def test_an_error_of_another_file_is_not_blamed_on_this_one(tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == []
 
 
-def test_leftovers_of_killed_writers_are_removed(tmp_path: Path) -> None:
-    writer = atomic_write(tmp_path / "a.txt", "w")
-    writer.__enter__().write("half")
+WRITER = """
+import sys, time
+from bbgm.base.atomic import atomic_write
+with atomic_write(sys.argv[1], "w") as file:
+    file.write("half")
+    file.flush()
+    print("ready", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
+    """A process that is writing the file ``a.txt``."""
+    command = [sys.executable, "-c", WRITER, str(tmp_path / "a.txt")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        yield process
+        process.kill()
+
+
+def test_leftovers_of_killed_writers_are_removed(tmp_path: Path, writer: "subprocess.Popen[str]") -> None:
     (tmp_path / "kept.txt").write_text("whole")
+    remove_leftovers(tmp_path)  # it is still being written
+    assert len(list(tmp_path.iterdir())) == 2
+    writer.kill()
+    writer.wait()
     assert len(list(tmp_path.iterdir())) == 2
     remove_leftovers(tmp_path)
     assert list(tmp_path.iterdir()) == [tmp_path / "kept.txt"]
-    with pytest.raises(WriteError, match="no such file"):  # it is gone, and so cannot be renamed
-        writer.__exit__(None, None, None)
+
+
+@pytest.mark.parametrize("killed", [True, False])
+def test_writing_a_file_again_uses_what_a_killed_writer_left(
+    tmp_path: Path, writer: "subprocess.Popen[str]", killed: bool
+) -> None:
+    if killed:
+        writer.kill()
+        writer.wait()
+    with atomic_write(tmp_path / "a.txt", "w") as file:
+        file.write("x")
+    assert (tmp_path / "a.txt").read_text() == "x"
+    assert len(list(tmp_path.iterdir())) == (1 if killed else 2)
+
+
+def test_a_temporary_file_that_was_deleted_is_reported(tmp_path: Path) -> None:
+    with (
+        pytest.raises(WriteError, match=r"cannot write .*: no such file or directory; the folder was deleted"),
+        atomic_write(tmp_path / "a.txt", "w"),
+    ):
+        next(tmp_path.iterdir()).unlink()
+
+
+@pytest.mark.parametrize(
+    ("number", "remedy"),
+    [
+        (errno.ENOLCK, "does not lock files"),
+        (errno.EROFS, "mount it writable"),
+        (errno.ESTALE, "mount it again"),
+        (errno.EDQUOT, "free some space"),
+        (errno.EACCES, "make the folder writable"),
+    ],
+)
+def test_each_fault_has_its_remedy(tmp_path: Path, number: int, remedy: str) -> None:
+    assert remedy in str(write_error(OSError(number, os.strerror(number)), tmp_path / "a"))
 
 
 def test_an_unknown_mode_is_refused(tmp_path: Path) -> None:

@@ -1,11 +1,13 @@
 """One process at a time works in a folder."""
 
+import errno
+import fcntl
 import multiprocessing
 from pathlib import Path
 
 import pytest
 
-from bbgm.base.atomic import WriteError
+from bbgm.base.atomic import WriteError, atomic_write
 from bbgm.base.lock import folder_lock
 
 
@@ -36,3 +38,32 @@ def test_lock_in_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(WriteError, match="part of this path is a file"), folder_lock(tmp_path / "file" / "run"):
         pass
+
+
+def test_a_file_system_without_locks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NFS without a lock service, which cannot be mounted here: the system's answer is its own."""
+
+    def refuse(_handle: int, _operation: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.raises(WriteError, match=r"run/\.lock: no locks available; its file system does not lock files"):
+        folder_lock(tmp_path / "run").__enter__()
+    assert list((tmp_path / "run").iterdir()) == []
+    with atomic_write(tmp_path / "a", "w") as file:  # files need none
+        file.write("x")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "run"]
+
+
+def test_a_folder_that_is_no_longer_the_one_that_was_locked(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    with folder_lock(run) as lock:
+        lock.check()
+        run.rename(tmp_path / "moved")
+        with pytest.raises(WriteError, match=r"cannot write .*run: .* the folder was deleted, or its disk"):
+            lock.check()
+        with folder_lock(run) as other:
+            other.check()
+            with pytest.raises(WriteError):
+                lock.check()
+    assert list(run.iterdir()) == []  # the lock of the other one was its own to delete

@@ -1,6 +1,5 @@
 """Runs on the smoke budget: files, idempotence, resuming after SIGKILL and from damaged checkpoints."""
 
-import csv
 import json
 import os
 import signal
@@ -23,9 +22,10 @@ from bbgm.data.sampling.recorded import rebuild_pairs
 from bbgm.methods.base import make_matcher
 from bbgm.runs.checkpoint import Checkpoints, History, read_model
 from bbgm.runs.fit import fit, learning_rate_factor, make_optimiser
-from bbgm.runs.results import FILES, TIMING, VOLATILE, RunRecord, load
+from bbgm.runs.results import FILES, TIMING, RunRecord, load
 from bbgm.runs.sets import score_sets
 from bbgm.runs.train import evaluate_run, run
+from tests.support.training import results_of
 
 SMALL = {"test_pairs_per_class": 6}
 EPOCHS = {"epochs": 3, "iterations_per_epoch": 2, "batch_size": 2, "milestones": [1, 2]}
@@ -40,15 +40,6 @@ def config() -> RunConfig:
 def reference(config: RunConfig, tmp_path_factory: pytest.TempPathFactory) -> RunRecord:
     """A run that nothing interrupted."""
     return run(config, tmp_path_factory.mktemp("reference"))
-
-
-def results_of(folder: Path) -> dict[str, Any]:
-    """All that a run found out, without what differs from time to time."""
-    metrics = json.loads((folder / "metrics.json").read_text())
-    with (folder / "history.csv").open() as file:
-        history = [{k: v for k, v in row.items() if k not in TIMING} for row in csv.DictReader(file)]
-    whole = {name: (folder / name).read_bytes() for name in FILES if name not in ("metrics.json", "history.csv")}
-    return {"metrics": {k: v for k, v in metrics.items() if k not in VOLATILE}, "history": history, **whole}
 
 
 def test_a_run_writes_its_files_and_all_metrics(config: RunConfig, reference: RunRecord) -> None:

@@ -1,6 +1,10 @@
-"""What tests of several methods do with a network: a few steps of training, a derivative by differences, a shuffle."""
+"""What tests of several methods do with a network: train it a little, differentiate, shuffle, read its results."""
 
+import csv
+import json
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -10,6 +14,7 @@ from bbgm.config import RunConfig
 from bbgm.data.images.keypoints import Dataset
 from bbgm.data.sampling.pairs import KeypointPair, sample_training_batch
 from bbgm.methods.base import Matcher
+from bbgm.runs.results import FILES, TIMING, VOLATILE
 
 
 def train_a_little(
@@ -54,3 +59,12 @@ def shuffle(pair: KeypointPair, rng: np.random.Generator) -> tuple[KeypointPair,
     """The pair with its keypoints in other orders, and the orders of its source and target."""
     p, q = rng.permutation(len(pair.kept1)), rng.permutation(len(pair.kept2))
     return KeypointPair(pair.source, pair.target, pair.kept1[p], pair.kept2[q]), p, q
+
+
+def results_of(folder: Path) -> dict[str, Any]:
+    """All that a run found out, without what differs from time to time."""
+    metrics = json.loads((folder / "metrics.json").read_text())
+    with (folder / "history.csv").open() as file:
+        history = [{k: v for k, v in row.items() if k not in TIMING} for row in csv.DictReader(file)]
+    whole = {name: (folder / name).read_bytes() for name in FILES if name not in ("metrics.json", "history.csv")}
+    return {"metrics": {k: v for k, v in metrics.items() if k not in VOLATILE}, "history": history, **whole}

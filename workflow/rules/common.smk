@@ -11,6 +11,7 @@ from snakemake.exceptions import WorkflowError
 
 from bbgm.base.paths import results_root
 from bbgm.base.plugins import check_names, choose_plugins
+from bbgm.base.stopping import WORKS_FOR
 from bbgm.config import list_runs, read_experiment
 from bbgm.data.demo import demo_needs
 from bbgm.runs.results import missing_files, stored_hash
@@ -18,6 +19,9 @@ from bbgm.tables import SPECS
 
 # Jobs use the Python that Snakemake runs in, even if its environment is not activated.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+
+# Jobs end with this process, also if it is killed: else they would go on, and stand in the way of the next start.
+os.environ[WORKS_FOR] = str(os.getpid())
 
 BUDGET = config["budget"]
 
@@ -170,7 +174,7 @@ def memory_of_run(wildcards):
 
 
 def minutes_of_run(wildcards):
-    """Limit on a cluster; a run that reaches it resumes after its last epoch when it is started again."""
+    """Limit on a cluster; a run that reaches it resumes from its last checkpoint when it is started again."""
     return 120 if run_of(wildcards).data.source == "demo" else 1440
 
 

@@ -13,7 +13,7 @@ rule run_notebook:
     conda:
         "../../environment.yml"
     shell:
-        "python workflow/scripts/papermill.py {input.notebook:q} {output.notebook:q} --kernel python3 --cwd . --no-progress-bar --log-output"
+        "exec python workflow/scripts/papermill.py {input.notebook:q} {output.notebook:q} --kernel python3 --cwd . --no-progress-bar --log-output"
         " -p budget {wildcards.budget} > {log:q} 2>&1"
 
 

@@ -1,5 +1,6 @@
 # Only the executed notebook is an output. The record beside it (metrics.json, model, checkpoint) belongs to
 # bbgm.runs.train, which resumes or loads it: Snakemake would delete declared outputs before it runs a job again.
+# `exec`: a scheduler's SIGTERM to all processes would end a shell at once, before papermill has ended as it should.
 
 
 rule train_run:
@@ -26,5 +27,5 @@ rule train_run:
         parameters=parameters_of_run,
         hash=hash_of_run,
     shell:
-        "python workflow/scripts/papermill.py {input.notebook:q} {output.notebook:q} --kernel python3 --cwd . --no-progress-bar --log-output"
+        "exec python workflow/scripts/papermill.py {input.notebook:q} {output.notebook:q} --kernel python3 --cwd . --no-progress-bar --log-output"
         " -y {params.parameters:q} > {log:q} 2>&1"
