@@ -10,7 +10,7 @@ from typing import Any
 
 from bbgm.base.foreign import without_companions
 from bbgm.base.paths import project_root
-from bbgm.config.yaml_files import read_yaml
+from bbgm.base.yaml_files import read_yaml
 
 
 def experiment_names(config_folder: Path | None = None) -> tuple[str, ...]:

@@ -6,12 +6,12 @@ from typing import Any
 
 from bbgm.base.paths import project_root
 from bbgm.base.registry import NAME
+from bbgm.base.yaml_files import read_yaml
 from bbgm.config.experiments import read_experiment
 from bbgm.config.make import make_run
 from bbgm.config.models import FILTER_NAMES
 from bbgm.config.parts import DATASETS
 from bbgm.config.run import RunConfig
-from bbgm.config.yaml_files import read_yaml
 
 SECTIONS = ("datasets", "filters", "budgets")
 """Keys for settings of some runs only; later ones take precedence."""
