@@ -86,6 +86,8 @@ def _load(
     method: str, budget: str, seed: int, folder: Path, overrides: Mapping[str, Any], children: tuple[str, ...]
 ) -> RunConfig:
     """As :func:`load_run`; ``children``: the methods that this one is the parent of."""
+    if not NAME.fullmatch(budget):  # a path, which could lead to another folder
+        check_budget(budget, folder)
     budget_file = folder / "budgets" / f"{budget}.yaml"
     budget_content, layers = read_yaml(budget_file), read_experiment(method, folder)
     origin = f"{budget_file.name} with {method}.yaml"

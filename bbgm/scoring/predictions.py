@@ -1,6 +1,7 @@
 """What a run predicted of each pair, and ``predictions.npz``, which holds it. Nothing here needs torch."""
 
 import io
+import sys
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -135,6 +136,10 @@ def _unpacked(path: Path) -> dict[str, np.ndarray]:
             if len(shape) != 1 or dtype.kind not in "Ui":
                 raise ValueError(f"{name} is of type {dtype} and shape {shape}")
             arrays[name] = np.frombuffer(content.getbuffer()[content.tell() :], dtype, shape[0])
+            if dtype.kind == "U":  # NumPy would fail later on what is not a character
+                codes = arrays[name].view(dtype.byteorder.replace("|", "=") + "u4")
+                if (codes > sys.maxunicode).any():
+                    raise ValueError(f"{name} has characters that do not exist")
     return arrays
 
 

@@ -29,7 +29,7 @@ FRAME = 256
 Box = tuple[float, float, float, float]
 """Left, upper, right and lower border of a part of an image, px."""
 
-FORMATS = ("PNG", "JPEG", "MPO", "GIF", "BMP", "TIFF", "WEBP", "PPM")
+FORMATS = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP", "PPM")
 """What is read, whatever the file is called: Pillow would start other programs for some formats, such as EPS."""
 MOST_PIXELS = 89_478_485
 """Where Pillow begins to warn of decompression bombs; decoded, so many take 0.7 GB."""
