@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import sys
 from contextlib import suppress
@@ -16,7 +17,7 @@ from bbgm.runs.results import missing_files, stored_hash
 from bbgm.tables import SPECS
 
 # Use the programs of the environment that Snakemake runs in, even if that environment is not activated.
-shell.prefix(f'set -euo pipefail; export PATH="{Path(sys.executable).parent}:$PATH"; ')
+shell.prefix(f'set -euo pipefail; export PATH={shlex.quote(str(Path(sys.executable).parent))}:"$PATH"; ')
 
 BUDGET = config["budget"]
 
