@@ -9,7 +9,7 @@ One treatment of each kind of picture, whatever program wrote it:
 | 16 bits per channel | colour: the upper 8 bits count. Grey and float, whose range is unknown: refused |
 | animated, several pages | the first picture counts |
 | EXIF orientation | not applied; `bbgm.data.readers.placed` refuses such images |
-| truncated, another kind of file | refused |
+| truncated, more than `MOST_PIXELS`, not one of `FORMATS`, not a file at all | refused |
 """
 
 import warnings

@@ -18,7 +18,7 @@ from bbgm_solver._core import Problem
 from bbgm_solver.arguments import check_key, check_problem, graph_sizes
 from bbgm_solver.dd_parse import NOBODY, Faults, parse
 
-LONGEST_LINE, MOST_TIMES_LARGER = 2**16, 200
+LONGEST_LINE, MOST_TIMES_LARGER = 2**16, 500
 """Characters; and how many times larger than its .xz file a text may be (the instances of the literature: 3 to 12)."""
 
 

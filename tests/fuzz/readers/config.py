@@ -79,7 +79,8 @@ PIPELINE = Subject(
     read=lambda folder: list_runs("smoke", None, folder / "config"),
     prepare=_copy_config,
     seeds=lambda: [
-        b"experiments: {voc: {intersection: [bbgm, dgmc]}}\nseeds:\n  voc:\n    intersection: {smoke: {others: 2, bbgm: 1}}\n"
+        b"experiments: {voc: {intersection: [bbgm, dgmc]}}\n"
+        b"seeds:\n  voc:\n    intersection: {smoke: {others: 2, bbgm: 1}}\n"
     ],
     words=WORDS,
     text=True,
