@@ -135,7 +135,7 @@ def _unpacked(path: Path) -> dict[str, np.ndarray]:
             name = info.filename.removesuffix(".npy")
             if len(shape) != 1 or dtype.kind not in "Ui":
                 raise ValueError(f"{name} is of type {dtype} and shape {shape}")
-            arrays[name] = np.frombuffer(content.getbuffer()[content.tell() :], dtype, shape[0])
+            arrays[name] = np.frombuffer(content.read(), dtype, shape[0]).copy()  # writable
             if dtype.kind == "U":  # NumPy would fail later on what is not a character
                 codes = arrays[name].view(dtype.byteorder.replace("|", "=") + "u4")
                 if (codes > sys.maxunicode).any():
@@ -155,12 +155,6 @@ def _fault(columns: dict[str, np.ndarray]) -> str:
     for name, array in columns.items():
         if len(array) != lengths.get(name, len(n1)):
             return f"{name} has {len(array)} entries, expected {lengths.get(name, len(n1))}"
-    for name, bound in {"kept1": None, "kept2": None, **dict.fromkeys(("assignment", "truth", "joint"), n2)}.items():
-        if (found := columns.get(name)) is None:
-            continue
-        most = np.repeat(bound, n1) if bound is not None else 2**31
-        if ((found < (0 if bound is None else -1)) | (found >= most)).any():
-            return f"{name} has indices that are out of range"
     return ""
 
 
