@@ -168,7 +168,10 @@ def _members(path: Path, limit: int) -> MemberIterator:
 
 
 def _tar_members(path: Path, limit: int) -> MemberIterator:
-    with _decompressed(path) as plain, tarfile.open(fileobj=_Measured(plain, limit), mode="r:") as archive:
+    with (
+        _decompressed(path) as plain,
+        tarfile.open(fileobj=cast(IO[bytes], _Measured(plain, limit)), mode="r:") as archive,
+    ):
         for info in archive:
             kind: Kind = "other"
             if info.issym() or info.islnk():
