@@ -130,7 +130,7 @@ test-kills: setup ## kill processes of a small pipeline KILLS=100 times at rando
 FUZZ_SECONDS ?= 60
 FUZZ := build/fuzz
 # clang includes libFuzzer; with another compiler, cmake says what to install, and the solver is not fuzzed.
-fuzz: setup ## fuzz solve and solve_multi (needs clang), then read_dd, for FUZZ_SECONDS=60 each
+fuzz: setup ## fuzz solve and solve_multi (needs clang), read_dd, and every reader of files, for FUZZ_SECONDS=60 each
 	@cmake -S solver_src -B $(FUZZ) -DCMAKE_CXX_COMPILER=$$(command -v clang++ || command -v "$${CXX:-c++}") \
 	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBBGM_SOLVER_PYTHON=OFF -DBBGM_SOLVER_FUZZ=ON
 	@cmake --build $(FUZZ)
@@ -138,13 +138,14 @@ fuzz: setup ## fuzz solve and solve_multi (needs clang), then read_dd, for FUZZ_
 	@for subject in solve multi; do if [[ -x $(FUZZ)/gm_fuzz_$$subject ]]; then $(FUZZ)/gm_fuzz_$$subject $(FUZZ)/$$subject \
 	  -max_total_time=$(FUZZ_SECONDS) -max_len=600 -len_control=0 -timeout=60 -artifact_prefix=$(FUZZ)/$$subject-; fi; done
 	@python solver_src/tests/fuzz/fuzz_read_dd.py $(FUZZ_SECONDS) $(FUZZ)/read_dd
+	@python -m tests.fuzz --seconds $(FUZZ_SECONDS) --folder $(FUZZ)/readers
 
 willow: setup ## make runs, tables and figures of the real Willow images; needs BBGM_DATA and BBGM_WEIGHTS
 	@echo "== Willow: about forty minutes on 2 cores"
 	@$(SNAKEMAKE) --cores all --config budget=willow
 
-lab: setup ## open the notebooks in JupyterLab
-	@$(RUN) jupyterlab
+lab: setup ## open the notebooks in JupyterLab, on this machine only and with a token
+	@$(RUN) jupyterlab --ip=127.0.0.1
 
 clean: ## remove the environment and all build files; keep results/, figures/ and cache/
 	rm -rf .venv .snakemake build .pytest_cache .mypy_cache .ruff_cache .hypothesis \

@@ -42,7 +42,7 @@ def instead_of(path: Path) -> str:
     try:
         with path.open("rb") as file:
             start = file.read(_START).removeprefix(b"\xef\xbb\xbf").lstrip().lower()
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a name with a null character, which no file has
         return ""
     if start.startswith((b"<!doctype html", b"<html", b"<head", b"<body")):
         return "is a web page (HTML) that was saved under this name: download the file again, in a browser if need be"

@@ -12,9 +12,8 @@ from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
-import yaml
-
 from bbgm.base.paths import project_root
+from bbgm.base.yaml_files import parse_yaml
 
 VARIABLE = "BBGM_PLUGINS"
 _loaded: set[str] = set()
@@ -40,8 +39,8 @@ def plugin_names() -> list[str]:
 def _listed(file: Path, _version: int) -> list[str]:
     """The plugins that a file lists; read once as long as it does not change."""
     try:
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (ValueError, yaml.YAMLError):  # the reader of the file reports what is wrong with it
+        content = parse_yaml(file.read_bytes())
+    except ValueError:  # the reader of the file reports what is wrong with it
         return []
     return check_names(content.get("plugins") if isinstance(content, dict) else None)
 

@@ -1,6 +1,5 @@
 """``bbgm solve`` and ``bbgm bench solver``: the solver on files of instances, against the best known values."""
 
-import json
 import math
 import time
 from collections.abc import Callable, Iterable
@@ -11,6 +10,7 @@ from typing import Any, TypeVar
 import bbgm_solver as gm
 
 from bbgm.base.foreign import without_companions
+from bbgm.base.untrusted import parse_json
 
 BEST_KNOWN = "best_known.json"
 HIT_PERCENT = 1e-4  # a value this close to the best known one counts as a hit
@@ -102,7 +102,7 @@ def best_known(folder: Path) -> dict[Path, float]:
     if path is None:
         return {}
     try:
-        best = {name: float(entry["best"]) for name, entry in json.loads(path.read_text()).items()}
+        best = {name: float(entry["best"]) for name, entry in parse_json(path.read_bytes()).items()}
         if wrong := [name for name, value in best.items() if not math.isfinite(value)]:
             raise ValueError(f"{wrong[0]} has {best[wrong[0]]}")
         return {path.parent / name: value for name, value in best.items()}

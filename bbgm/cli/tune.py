@@ -53,7 +53,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
 
 def _options(given: Sequence[str]) -> dict[str, list[Any]]:
     """The values of each setting, which are written as in a YAML list."""
-    import yaml
+    from bbgm.base.yaml_files import parse_yaml
 
     options: dict[str, list[Any]] = {}
     for text in given:
@@ -66,8 +66,8 @@ def _options(given: Sequence[str]) -> dict[str, list[Any]]:
             raise ValueError(f"--set {text!r}: {name} is no setting; give it as {GIVEN[name]}")
         try:
             # YAML reads 1e-3 as text; the configuration makes it a number.
-            found = yaml.safe_load(f"[{values}]")
-        except (yaml.YAMLError, ValueError):
+            found = parse_yaml(f"[{values}]".encode())
+        except ValueError:
             found = None
         if not isinstance(found, list) or values.rstrip().endswith(","):
             raise ValueError(

@@ -10,7 +10,11 @@ from typing import Any
 
 from bbgm.base.foreign import without_companions
 from bbgm.base.paths import project_root
-from bbgm.config.yaml_files import read_yaml
+from bbgm.base.registry import NAME
+from bbgm.base.yaml_files import read_yaml
+
+LONGEST = 200
+"""Characters of a name."""
 
 
 def experiment_names(config_folder: Path | None = None) -> tuple[str, ...]:
@@ -59,10 +63,16 @@ def _find(name: str, config_folder: Path | None) -> tuple[Path, str | None]:
     """
     folder = _folder(config_folder)
     file = folder / "experiments" / f"{name}.yaml"
-    if not file.is_file():
+    # A name leads to no file outside of the folder, and is short enough for one.
+    if not NAME.fullmatch(str(name)) or len(str(name)) > LONGEST or not file.is_file():
         for variant in sorted(_stems(config_folder, "variants"), key=len, reverse=True):
             base = str(name).removesuffix(f"_{variant}")
-            if base != name and (folder / "experiments" / f"{base}.yaml").is_file():
+            if (
+                base != name
+                and NAME.fullmatch(base)
+                and len(base) <= LONGEST
+                and (folder / "experiments" / f"{base}.yaml").is_file()
+            ):
                 return folder / "variants" / f"{variant}.yaml", base
         endings = ", ".join(f"_{variant}" for variant in sorted(_stems(config_folder, "variants"))) or "none"
         raise ValueError(

@@ -6,12 +6,12 @@ from typing import Any
 
 from bbgm.base.paths import project_root
 from bbgm.base.registry import NAME
+from bbgm.base.yaml_files import read_yaml
 from bbgm.config.experiments import read_experiment
 from bbgm.config.make import make_run
 from bbgm.config.models import FILTER_NAMES
 from bbgm.config.parts import DATASETS
 from bbgm.config.run import RunConfig
-from bbgm.config.yaml_files import read_yaml
 
 SECTIONS = ("datasets", "filters", "budgets")
 """Keys for settings of some runs only; later ones take precedence."""
@@ -86,6 +86,8 @@ def _load(
     method: str, budget: str, seed: int, folder: Path, overrides: Mapping[str, Any], children: tuple[str, ...]
 ) -> RunConfig:
     """As :func:`load_run`; ``children``: the methods that this one is the parent of."""
+    if not NAME.fullmatch(budget):  # a path, which could lead to another folder
+        check_budget(budget, folder)
     budget_file = folder / "budgets" / f"{budget}.yaml"
     budget_content, layers = read_yaml(budget_file), read_experiment(method, folder)
     origin = f"{budget_file.name} with {method}.yaml"

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from bbgm.base.registry import name_in
+from bbgm.base.untrusted import repeated
 from bbgm.config.parts import BACKBONES
 
 Positive = Annotated[int, Field(gt=0, lt=2**31)]
@@ -61,7 +62,7 @@ class DataConfig(Model):
 
     @model_validator(mode="after")
     def _classes_differ(self) -> Self:
-        if twice := [cls for cls in self.classes if self.classes.count(cls) > 1]:
+        if twice := repeated(self.classes):
             raise ValueError(f"data.classes names {twice[0]!r} twice: name each class once")
         return self
 

@@ -101,9 +101,12 @@ class FeatureCache:
 
     def _lookup(self, image: KeypointImage) -> Features | None:
         held = self._held.get(_key(image))
-        if held is None and self._folder and (held := _read(self._path(image))):
+        if held is None and self._folder and (held := self._stored(image)):
             self._hold(image, held)
         return held
+
+    def _stored(self, image: KeypointImage) -> Features | None:
+        return _read(self._path(image), len(image.names), self._backbone.node_channels, self._backbone.global_channels)
 
     def _compute(self, image: KeypointImage) -> Features:
         with torch.no_grad():
@@ -145,12 +148,19 @@ def _write(path: Path, nodes: Tensor, pooled: Tensor) -> None:
         file.write(save(tensors, metadata={"sha256": _checksum(nodes, pooled)}))
 
 
-def _read(path: Path) -> Features | None:
-    """The features in a file; None if it is missing or broken and has to be computed again."""
+def _read(path: Path, keypoints: int, channels: int, global_channels: int) -> Features | None:
+    """The features in a file; None if it is missing or broken and has to be computed again.
+
+    Args:
+        keypoints, channels, global_channels: K, C and Cg.
+    """
     try:
         with safe_open(path, framework="pt") as file:
             nodes, pooled = file.get_tensor("nodes"), file.get_tensor("global")
             expected = (file.metadata() or {}).get("sha256")
     except (FileNotFoundError, SafetensorError, OSError):
+        return None
+    fits = nodes.shape == (keypoints, channels) and pooled.shape == (global_channels,)
+    if not fits or nodes.dtype != torch.float32 or pooled.dtype != torch.float32:
         return None
     return (nodes, pooled) if _checksum(nodes, pooled) == expected else None

@@ -1,6 +1,7 @@
 """Pretrained weights of a backbone: found, read, and checked tensor by tensor."""
 
 import hashlib
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +77,9 @@ def imagenet_file(name: str, known: "WeightsEnum | None") -> Path:
         if path.is_file():
             return path
     try:
-        known.get_state_dict(progress=False, check_hash=True)
+        # torchvision would also unpickle the file; its name ends in the beginning of its SHA-256.
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        torch.hub.download_url_to_file(url, str(cached), cached.stem.rpartition("-")[2], progress=False)
     except (OSError, RuntimeError) as error:
         raise FileNotFoundError(
             f"no ImageNet weights for {name}: {file} (about 530 MB) is neither in {own.parent} nor in {cached.parent}, "
@@ -117,10 +120,7 @@ def _read(path: Path) -> dict[str, Tensor]:
             "that has it, or set network.weights to 'imagenet' or 'random'"
         )
     try:
-        if path.suffix == ".safetensors":
-            content = load_file(path)
-        else:
-            content = torch.load(path, map_location="cpu", weights_only=True)
+        content = load_file(path) if path.suffix == ".safetensors" else read_tensors(path)
     except Exception as error:  # torch.load raises about ten different types for broken files
         reason = str(error).partition("\n")[0]
         fault = f"cannot be read ({reason}): it is truncated or of another kind, copy it again"
@@ -137,9 +137,25 @@ def _read(path: Path) -> dict[str, Tensor]:
             f"weights file {path} cannot be read (it holds {found}, no named tensors): it is of another kind; save the "
             "tensors alone: torch.save(model.state_dict(), FILE)"
         )
+    size = path.stat().st_size
+    if odd := [name for name, value in tensors.items() if value.layout != torch.strided or value.numel() > size]:
+        raise ValueError(f"weights file {path}: tensor {_some(odd)} has more entries than the file; copy it again")
     if broken := [name for name, value in tensors.items() if not torch.isfinite(value).all()]:
         raise ValueError(f"weights file {path}: tensor {_some(broken)} is not finite; copy the file again")
     return tensors
+
+
+def read_tensors(path: Path) -> Any:
+    """What torch.save wrote: tensors, numbers and text in lists and dicts. Nothing else is unpickled.
+
+    Raises:
+        Exception: of about ten different types, for a broken file.
+    """
+    if zipfile.is_zipfile(path):  # torch stores the parts as they are: compressed ones could grow without bounds
+        with zipfile.ZipFile(path) as archive:
+            if any(part.compress_type != zipfile.ZIP_STORED for part in archive.infolist()):
+                raise ValueError("its parts are compressed, which torch.save does not do")
+    return torch.load(path, map_location="cpu", weights_only=True)
 
 
 def _tensors_of(content: Any) -> dict[str, Tensor]:

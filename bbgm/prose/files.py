@@ -5,6 +5,7 @@ from pathlib import Path
 
 from bbgm.base.atomic import write_text
 from bbgm.base.paths import project_root
+from bbgm.base.untrusted import parse_json
 from bbgm.prose.markers import fill
 
 
@@ -44,7 +45,7 @@ def fill_files() -> list[Path]:
 
 
 def _fill_notebook(text: str) -> str:
-    notebook = json.loads(text)
+    notebook = parse_json(text)
     changed = False
     for cell in notebook["cells"]:
         source = "".join(cell["source"])

@@ -9,9 +9,7 @@ random state is stored: every random number of a run is derived from its seed an
 
 import hashlib
 import io
-import json
 import logging
-import pickle
 import shutil
 from contextlib import suppress
 from pathlib import Path
@@ -23,6 +21,8 @@ from torch import nn
 
 from bbgm.base.atomic import atomic_write, write_json
 from bbgm.base.lock import FolderLock
+from bbgm.base.untrusted import parse_json
+from bbgm.features.weights import read_tensors
 
 KEEP = 2
 DIVERGED = "diverged"
@@ -66,7 +66,9 @@ def read_model(path: Path, model: nn.Module) -> None:
     """
     try:
         model.load_state_dict(safetensors.torch.load_file(path))
-    except (safetensors.SafetensorError, RuntimeError) as error:
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # a method may read its layout from the tensors, and finds anything there
         raise ValueError(
             f"{path} does not fit the network of this configuration ({error}): delete it and run 'bbgm train' again"
         ) from error
@@ -79,14 +81,16 @@ def read_optimiser(path: Path, optimiser: torch.optim.Optimizer) -> None:
         ValueError: the file is broken, or belongs to other parameters.
     """
     try:
-        optimiser.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
+        optimiser.load_state_dict(read_tensors(path))
         shapes_fit = all(
             value.shape == parameter.shape
             for parameter, state in optimiser.state.items()
             for name, value in state.items()
             if name != "step"
         )
-    except (RuntimeError, ValueError, EOFError, KeyError, pickle.UnpicklingError) as error:
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # torch.load raises about ten different types for broken files
         raise ValueError(
             f"{path} is not a state of this optimiser ({error}): delete it and run 'bbgm train' again"
         ) from error
@@ -143,18 +147,19 @@ class Checkpoints:
         """
         for record in reversed(self._records()):
             try:
-                content = json.loads(record.read_text())
+                content = parse_json(record.read_bytes())
                 if content["config_hash"] != self.config_hash:
                     raise ValueError(f"it is of configuration {content['config_hash']}, not {self.config_hash}")
                 parameters = safetensors.torch.load(_read(record.with_suffix(".safetensors"), content["model"]))
-                state = io.BytesIO(_read(record.with_suffix(".optimiser.pt"), content["optimiser"]))
+                _read(record.with_suffix(".optimiser.pt"), content["optimiser"])
+                state = read_tensors(record.with_suffix(".optimiser.pt"))
                 epoch, iteration = int(content["epoch"]), int(content.get("iteration", 0))
                 history = list(content["history"])
-            except (OSError, ValueError, KeyError, TypeError) as error:
+            except Exception as error:  # also of the two libraries, about ten types
                 log.warning("checkpoint %s cannot be used (%s): going back to the one before it", record, error)
                 continue
             model.load_state_dict(parameters)
-            optimiser.load_state_dict(torch.load(state, map_location="cpu", weights_only=True))
+            optimiser.load_state_dict(state)
             return epoch, iteration, history
         return 0, 0, []
 

@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 from bbgm.base.atomic import write_text
 from bbgm.base.paths import results_root
+from bbgm.base.untrusted import parse_json
 from bbgm.config import RunConfig, hash_of, make_run, read_yaml
 from bbgm.runs.checks.checksums import CHECKSUMS, RECORD, altered_files, describe_altered
 from bbgm.scoring.predictions import Prediction, SetPrediction, read_predictions
@@ -64,7 +65,11 @@ class RunRecord:
         """One row per iteration."""
         import pandas as pd
 
-        return pd.read_csv(self.folder / "history.csv")
+        path = self.folder / "history.csv"
+        try:
+            return pd.read_csv(path)
+        except ValueError as error:  # pandas' own errors are some too
+            raise ValueError(f"{path} is not a learning curve ({error}): run 'bbgm train' again") from error
 
     @cached_property
     def parameters(self) -> int:
@@ -81,11 +86,23 @@ class RunRecord:
         return sum(prod(shape) for name, shape in shapes.items() if not (frozen and name.startswith("backbone.")))
 
     @cached_property
+    def split(self) -> dict[str, Any]:
+        """For each part ("train", "test") the image ids of each class."""
+        path = self.folder / "split.json"
+        try:
+            content = parse_json(path.read_text(encoding="utf-8"))
+            if not isinstance(content, dict):
+                raise ValueError(f"it is a {type(content).__name__}")
+        except ValueError as error:
+            raise ValueError(f"{path} is not a split ({error}): delete it and run 'bbgm train' again") from error
+        return content
+
+    @cached_property
     def test_pairs(self) -> dict[str, list[tuple[str, str]]]:
         """For each class the image ids of source and target of every test pair, in the order of ``predictions``."""
         path = self.folder / "test_pairs.json"
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
+            content = parse_json(path.read_text(encoding="utf-8"))
             return {cls: [(source, target) for source, target in pairs] for cls, pairs in content.items()}
         except (ValueError, TypeError, AttributeError) as error:
             raise ValueError(f"{path} lists no pairs ({error}): delete it and run 'bbgm train' again") from error
@@ -151,14 +168,14 @@ def read_record(folder: Path, also: Sequence[str] = (), checksums: bool = True) 
     if missing_files(folder, also) or (checksums and altered_files(folder)):
         return None
     try:
-        metrics = json.loads((folder / RECORD).read_text())
+        metrics = parse_json((folder / RECORD).read_bytes())
         stored = read_yaml(folder / "config.yaml")
-        config = make_run(stored)
-    except ValueError:
+        config, its_hash = make_run(stored), hash_of(stored)
+    except (ValueError, TypeError):  # of values that JSON does not have, no hash can be made
         return None
     if not isinstance(metrics, dict) or not all(isinstance(metrics.get(key), kind) for key, kind in NEEDED.items()):
         return None
-    if not _has_scores(metrics) or metrics["config_hash"] != hash_of(stored):
+    if not _has_scores(metrics) or metrics["config_hash"] != its_hash:
         return None
     return RunRecord(folder, config, metrics)
 

@@ -5,12 +5,12 @@ its ``config.yaml`` (`bbgm.config.hash_of`). A move is noted in ``superseded/.mo
 one that was interrupted is completed at the next start.
 """
 
-import json
 import logging
 from contextlib import suppress
 from pathlib import Path
 
 from bbgm.base.atomic import remove_leftovers, write_error, write_json
+from bbgm.base.untrusted import parse_json
 from bbgm.config import RunConfig, hash_of, read_yaml
 from bbgm.runs.checkpoint import DIVERGED
 from bbgm.runs.checks.checksums import RECORD, altered_files
@@ -65,7 +65,7 @@ def _set_aside(folder: Path, what: str) -> None:
         return
     try:
         name = hash_of(read_yaml(folder / "config.yaml"))
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except Exception:  # a content of any kind, which need not be one of a configuration
         name = "unreadable"
     target = _free(folder / FOLDER / name)
     _move(folder, folder, target)
@@ -100,10 +100,13 @@ def _complete_move(folder: Path) -> None:
     """Carry out the noted move, or the rest of it."""
     path = folder / FOLDER / _NOTE
     try:
-        note = json.loads(path.read_text(encoding="utf-8"))
+        note = parse_json(path.read_bytes())
         source, target = folder / note["source"], folder / note["target"]
     except (OSError, ValueError, TypeError, KeyError):  # no move was begun
         return
+    # Whoever passed the folder on may have written the note: nothing outside of the run is moved.
+    if not {source, target} <= {folder, *(folder / FOLDER).iterdir(), folder / FOLDER / target.name}:
+        raise ValueError(f"{path} names a move from {source} to {target}, outside of the run: delete it")
     target.mkdir(parents=True, exist_ok=True)
     for name in _MOVED:
         if (source / name).exists():

@@ -73,7 +73,7 @@ def read_measurements(path: Path | None = None) -> list[Measurement]:
         ) from error
     except KeyError as error:
         raise ValueError(f"{path} holds no measurements: write them as [[measurement]]") from error
-    except (ValueError, TypeError, OSError) as error:
+    except (ValueError, TypeError, OSError, RecursionError) as error:
         raise ValueError(f"{path} holds no measurements: {error}") from error
     return found
 

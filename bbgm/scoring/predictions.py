@@ -1,6 +1,8 @@
 """What a run predicted of each pair, and ``predictions.npz``, which holds it. Nothing here needs torch."""
 
 import io
+import sys
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +15,8 @@ from bbgm.base.atomic import atomic_write
 if TYPE_CHECKING:
     from bbgm.data.sampling.pairs import KeypointPair
 
+MOST_BYTES = 2**28
+"""Of all arrays of a file; those of the paper's largest run have 2^24."""
 _TEXT, _RAGGED = ("cls", "source", "target", "difficulty"), ("kept1", "kept2", "assignment", "truth")
 _SET_NUMBERS, _SET_RAGGED = ("number", "p", "q"), (*_RAGGED, "joint")
 
@@ -100,8 +104,9 @@ def read_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray
         ValueError: the file is truncated or is something else.
     """
     try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
-            columns = {name: arrays[name] for name in arrays.files}
+        columns = _unpacked(path)
+    except OSError:
+        raise
     except Exception as error:  # zip files and arrays raise about ten different types where they are broken
         raise ValueError(f"{path} holds no predictions ({error}): delete it and run 'bbgm train' again") from error
     of_sets = {name.removeprefix("sets_"): array for name, array in columns.items() if name.startswith("sets_")}
@@ -114,14 +119,38 @@ def read_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray
     return of_pairs, of_sets
 
 
+def _unpacked(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of a .npz file. Nothing is unpickled, and no length is believed before the bytes are there."""
+    arrays: dict[str, np.ndarray] = {}
+    left = MOST_BYTES
+    with zipfile.ZipFile(path) as archive:
+        for info in archive.infolist():
+            left -= info.file_size
+            if left < 0:
+                raise ValueError(f"its arrays have more than {MOST_BYTES} bytes")
+            content = io.BytesIO(archive.read(info))
+            version = np.lib.format.read_magic(content)
+            read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+            shape, _, dtype = read_header[version](content)
+            name = info.filename.removesuffix(".npy")
+            if len(shape) != 1 or dtype.kind not in "Ui":
+                raise ValueError(f"{name} is of type {dtype} and shape {shape}")
+            arrays[name] = np.frombuffer(content.read(), dtype, shape[0]).copy()  # writable
+            if dtype.kind == "U":  # NumPy would fail later on what is not a character
+                codes = arrays[name].view(dtype.byteorder.replace("|", "=") + "u4")
+                if (codes > sys.maxunicode).any():
+                    raise ValueError(f"{name} has characters that do not exist")
+    return arrays
+
+
 def _fault(columns: dict[str, np.ndarray]) -> str:
     """What is wrong with the kinds and lengths of the arrays; empty if nothing."""
     for name, array in columns.items():
-        if array.ndim != 1 or array.dtype.kind != ("U" if name in _TEXT else "i"):
-            return f"{name} is of type {array.dtype} and shape {array.shape}"
+        if array.dtype.kind != ("U" if name in _TEXT else "i"):
+            return f"{name} is of type {array.dtype}"
     n1, n2 = columns["n1"], columns["n2"]
-    if (n1 < 0).any() or (n2 < 0).any():
-        return "n1 or n2 is negative"
+    if any((n < 0).any() or (n > MOST_BYTES).any() for n in (n1, n2)):
+        return "n1 or n2 is negative, or too large"
     lengths = {**dict.fromkeys(_SET_RAGGED, n1.sum()), "kept2": n2.sum()}
     for name, array in columns.items():
         if len(array) != lengths.get(name, len(n1)):

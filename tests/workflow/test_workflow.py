@@ -229,6 +229,16 @@ def test_a_job_in_folders_with_odd_names(checkout: Path, tmp_path: Path, monkeyp
     assert list(rendered.rglob("*.png"))
 
 
+def test_no_shell_runs_what_a_folder_is_called(checkout: Path) -> None:
+    """A job, not only its plan: each of these characters would end a word, a command or a quotation."""
+    results = "r; touch pwned; $(touch pwned) `touch pwned` 'a\" & |"
+    target = str(checkout / results / "smoke/demo_data/willow.json")
+    result = snakemake(checkout, "--cores", "1", "--config", "budget=smoke", "--", target, results=results)
+    assert result.returncode == 0, (result.stdout + result.stderr)[-4000:]
+    assert json.loads(Path(target).read_text())["willow"]
+    assert not list(checkout.rglob("pwned"))
+
+
 @pytest.mark.slow
 def test_smoke_run_is_complete_idempotent_and_keeps_finished_runs(checkout: Path) -> None:
     succeed(checkout, *SMOKE)

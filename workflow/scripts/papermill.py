@@ -33,17 +33,16 @@ from types import FrameType
 from typing import Any
 
 from bbgm.base.account import provide_folders, put_own_kernel_first
+from bbgm.base.atomic import try_lock, write_error
+from bbgm.base.stopping import TERMINATED, WORKS_FOR, Terminated, end_with
 
 provide_folders()  # before what reads these variables
 put_own_kernel_first()
 
-from jupyter_client.manager import AsyncKernelManager
-from papermill.cli import papermill
-from papermill.engines import NBClientEngine, papermill_engines
-from papermill.exceptions import PapermillExecutionError
-
-from bbgm.base.atomic import try_lock, write_error
-from bbgm.base.stopping import TERMINATED, WORKS_FOR, Terminated, end_with
+from jupyter_client.manager import AsyncKernelManager  # noqa: E402
+from papermill.cli import papermill  # noqa: E402
+from papermill.engines import NBClientEngine, papermill_engines  # noqa: E402
+from papermill.exceptions import PapermillExecutionError  # noqa: E402
 
 FOLDER = "bbgm-kernel-"
 ATTEMPTS = 5

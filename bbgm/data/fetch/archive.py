@@ -4,11 +4,13 @@ This module creates plain files only, in a new folder that has no links: so no m
 whatever the archive says. If a member seems to try it, the complete archive is refused.
 """
 
+import bz2
+import gzip
 import hashlib
+import lzma
 import re
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -16,7 +18,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from posixpath import normpath
 from stat import S_IFMT, S_IFREG, S_ISLNK
-from typing import IO, Literal, TypeVar
+from typing import IO, Any, Literal, TypeVar, cast
 
 from bbgm.base.foreign import instead_of, is_companion
 from bbgm.data.fetch.integrity import FileState, Manifest
@@ -26,7 +28,8 @@ Kind = Literal["file", "folder", "symlink", "hardlink", "other"]
 
 CHUNK = 1 << 20
 MAX_FILES = 500_000
-_BROKEN = (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
+MOST_AT_ONCE = 1 << 22
+"""Bytes that are read at once; what a header announces, such as a long name, would be read whole."""
 
 
 class ArchiveError(ValueError):
@@ -150,7 +153,9 @@ def _reading(path: Path, items: Iterator[T]) -> Iterator[T]:
             item = next(items)
         except StopIteration:
             return
-        except _BROKEN as error:
+        except ArchiveError:
+            raise
+        except Exception as error:  # zip, tar and the four kinds of compression raise about ten types
             fault = f"is not a complete archive: {error or type(error).__name__}"
             raise ArchiveError(f"{path.name} {instead_of(path) or fault}") from error
         yield item
@@ -163,7 +168,10 @@ def _members(path: Path, limit: int) -> MemberIterator:
 
 
 def _tar_members(path: Path, limit: int) -> MemberIterator:
-    with tarfile.open(path, "r:*") as archive:
+    with (
+        _decompressed(path) as plain,
+        tarfile.open(fileobj=cast(IO[bytes], _Measured(plain, limit)), mode="r:") as archive,
+    ):
         for info in archive:
             kind: Kind = "other"
             if info.issym() or info.islnk():
@@ -182,6 +190,35 @@ def _tar_members(path: Path, limit: int) -> MemberIterator:
         while stream.read(CHUNK):
             if stream.tell() > end:
                 raise tarfile.ReadError("too many bytes follow its last file")
+
+
+def _decompressed(path: Path) -> IO[bytes]:
+    """The content of a file that is compressed, or not."""
+    with path.open("rb") as file:
+        start = file.read(6)
+    openers: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
+    opener = next((opener for magic, opener in openers.items() if start.startswith(magic)), None)
+    return cast(IO[bytes], opener(path, "rb") if opener else path.open("rb"))
+
+
+class _Measured:
+    """A stream that tarfile may read in small parts only, and not without end."""
+
+    def __init__(self, stream: IO[bytes], limit: int) -> None:
+        self._stream, self._end = stream, 2 * limit + MAX_FILES * 4 * tarfile.BLOCKSIZE
+
+    def read(self, size: int) -> bytes:
+        if size > MOST_AT_ONCE:
+            raise tarfile.ReadError(f"a header announces {size} bytes")
+        return self._stream.read(size)
+
+    def seek(self, position: int) -> int:
+        if position > self._end:
+            raise tarfile.ReadError(f"it has more than {self._end} bytes")
+        return self._stream.seek(position)
+
+    def tell(self) -> int:
+        return self._stream.tell()
 
 
 def _zip_members(path: Path) -> MemberIterator:

@@ -15,6 +15,7 @@ import pooch
 from bbgm.base.atomic import atomic_write
 from bbgm.base.foreign import instead_of
 from bbgm.base.lock import folder_lock
+from bbgm.base.untrusted import parse_json
 from bbgm.data.fetch.archive import ArchiveError, read_through, unpack
 from bbgm.data.fetch.integrity import (
     changed_files,
@@ -84,7 +85,7 @@ def expected_checksum(item: Item, place: Path) -> str:
     if not path.is_file():
         return ""
     try:
-        return f"sha256:{json.loads(path.read_text())['sha256']}"
+        return f"sha256:{parse_json(path.read_bytes())['sha256']}"
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} is damaged ({error}): delete it; the next download is then trusted again") from error
 

@@ -44,7 +44,7 @@ def read_manifest(path: Path) -> Manifest:
         if header != HEADER:
             raise ValueError(f"its header is {header}, must be {HEADER}")
         return {name: FileState(int(size), sha256) for name, size, sha256 in rows}
-    except ValueError as error:
+    except (ValueError, csv.Error) as error:
         raise ValueError(f"{path} is not a manifest ({error}): delete it") from error
 
 

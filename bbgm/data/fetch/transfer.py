@@ -18,6 +18,7 @@ from typing import Any
 from tqdm import tqdm
 
 from bbgm.base.atomic import WriteError, atomic_write
+from bbgm.base.untrusted import parse_json
 
 TIMEOUT = (15, 60)
 """Longest time to connect, and without receiving a byte, s."""
@@ -193,7 +194,7 @@ class _Sink:
 
 def _read_note(part: Path) -> dict[str, Any]:
     try:
-        note = json.loads(note_path(part).read_text())
+        note = parse_json(note_path(part).read_bytes())
     except (OSError, ValueError):
         return {}
     return note if isinstance(note, dict) else {}

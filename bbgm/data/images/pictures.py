@@ -9,9 +9,10 @@ One treatment of each kind of picture, whatever program wrote it:
 | 16 bits per channel | colour: the upper 8 bits count. Grey and float, whose range is unknown: refused |
 | animated, several pages | the first picture counts |
 | EXIF orientation | not applied; `bbgm.data.readers.placed` refuses such images |
-| truncated, another kind of file | refused |
+| truncated, more than `MOST_PIXELS`, not one of `FORMATS`, not a file at all | refused |
 """
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,8 +29,11 @@ FRAME = 256
 Box = tuple[float, float, float, float]
 """Left, upper, right and lower border of a part of an image, px."""
 
-# Pillow raises each of these for broken files.
-_BROKEN = (OSError, SyntaxError, ValueError)
+FORMATS = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP", "PPM")
+"""What is read, whatever the file is called: Pillow would start other programs for some formats, such as EPS."""
+MOST_PIXELS = 89_478_485
+"""Where Pillow begins to warn of decompression bombs; decoded, so many take 0.7 GB."""
+
 _ORIENTATION, _UPRIGHT = 0x0112, 1  # EXIF tag and value; 2 to 8 mean rotated or mirrored
 
 
@@ -40,13 +44,13 @@ def image_size(path: Path) -> tuple[int, int]:
         FileNotFoundError: no such file.
         ValueError: the header is broken.
     """
-    with _explained(path, "read"), Image.open(path) as image:
+    with _explained(path, "read"), _opened(path) as image:
         return image.size
 
 
 def is_turned(path: Path) -> bool:
     """Whether an image's EXIF tag asks viewers to rotate or mirror it; `decode` reads it as it is stored."""
-    with Image.open(path) as image:
+    with _explained(path, "read"), _opened(path) as image:
         try:
             exif = Image.Image.getexif(image)  # the method of a format may decode the whole image
         except Exception:  # damaged EXIF data raise all kinds of errors, and viewers ignore them
@@ -64,11 +68,12 @@ def decode(path: Path, box: Box | None = None) -> np.ndarray:
         ValueError: the file is truncated, not an image, too large, or of wide numbers of an unknown range (16-bit grey,
             float); or the box is not within the image.
     """
-    with _explained(path, "decoded"), Image.open(path) as image:
+    with _explained(path, "decoded"), _opened(path) as image:
         if image.mode[0] not in "IF":
             with_palette = image.mode == "P" and "transparency" in image.info
             read = image.convert("RGBA") if with_palette else image  # the same colours, and Pillow does not warn
-            return np.array(read.convert("RGB").resize((FRAME, FRAME), Image.Resampling.BICUBIC, box))
+            rgb = read if read.mode == "RGB" else read.convert("RGB")  # which would copy one that is RGB already
+            return np.array(rgb.resize((FRAME, FRAME), Image.Resampling.BICUBIC, box))
     # Pillow would cut off what is above 255, and give a white image.
     raise ValueError(
         f"image {path} has more than 8 bits per channel (mode {image.mode}): convert it to 8 bits, for example with "
@@ -94,6 +99,28 @@ def missing_image(path: Path) -> FileNotFoundError:
     return FileNotFoundError(f"image {path} is missing: {remedy}")
 
 
+class _TooLarge(ValueError):
+    """Has its message already."""
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Image.Image]:
+    """An image file with its header read.
+
+    Raises:
+        ValueError: not a file, or more than `MOST_PIXELS`.
+    """
+    if path.exists() and not path.is_file():  # a pipe would wait for its writer, a device never end
+        raise ValueError("it is not a file")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # larger ones are refused
+        image = Image.open(path, formats=FORMATS)
+    with image:
+        if image.width * image.height > MOST_PIXELS:
+            raise _too_large(path, f"{image.width} x {image.height} px, the limit is {MOST_PIXELS} px")
+        yield image
+
+
 @contextmanager
 def _explained(path: Path, done: str) -> Iterator[None]:
     """Say of a file that Pillow cannot open or decode what is wrong with it, and what helps."""
@@ -101,12 +128,14 @@ def _explained(path: Path, done: str) -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         raise missing_image(path) from error
+    except _TooLarge:
+        raise
     except Image.DecompressionBombError as error:
         raise _too_large(path, error) from error
-    except _BROKEN as error:
+    except Exception as error:  # Pillow raises about ten types for broken files
         fault = f"cannot be {done} ({error}): it is truncated or not an image; copy it again"
         raise ValueError(f"image {describe(path, fault)}") from error
 
 
-def _too_large(path: Path, error: Exception) -> ValueError:
-    return ValueError(f"image {path} is too large ({error}): scale it down, and its keypoints with it")
+def _too_large(path: Path, error: Exception | str) -> _TooLarge:
+    return _TooLarge(f"image {path} is too large ({error}): scale it down, and its keypoints with it")

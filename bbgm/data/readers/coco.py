@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from bbgm.base.foreign import joined
+from bbgm.base.untrusted import repeated
 from bbgm.data.readers.annotated import AnnotatedObject, Optional
 
 Key = int | str
@@ -89,11 +90,10 @@ def objects_of(path: Path, coco: Coco) -> list[AnnotatedObject]:
 
 def _faults_of_lists(coco: Coco) -> Iterator[str]:
     for what, ids in (("categories", [one.id for one in coco.categories]), ("images", [one.id for one in coco.images])):
-        if len(set(ids)) < len(ids):
-            second = next(one for one in ids if ids.count(one) > 1)
-            yield f"two {what} have the id {second!r}: ids must be unique; correct it"
+        if twice := repeated(ids):
+            yield f"two {what} have the id {twice[0]!r}: ids must be unique; correct it"
     for category in coco.categories:
-        if twice := [name for name in category.keypoints if category.keypoints.count(name) > 1]:
+        if twice := repeated(category.keypoints):
             yield f"category {category.name} has two keypoints named {twice[0]!r}: names must be unique"
 
 

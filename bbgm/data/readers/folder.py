@@ -18,7 +18,6 @@ compared with the file's. ``split`` ("train" or "test") is given for all objects
 that do not fit their image, in `bbgm.data.readers.placed`.
 """
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
@@ -27,6 +26,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from bbgm.base.foreign import describe, joined
+from bbgm.base.untrusted import parse_json
 from bbgm.data.images.crops import CropCache
 from bbgm.data.images.drops import EITHER, Drop, DropReport
 from bbgm.data.images.keypoints import SUBSETS, KeypointImage, Subset
@@ -103,9 +103,9 @@ def read_objects(root: Path) -> list[AnnotatedObject]:
             f"no file {path}, which lists the keypoints: set data.root to the folder that has it, relative to "
             "BBGM_DATA or absolute; see the example in bbgm/data/README.md, 'Your own images'"
         )
-    try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=_unique)
-    except (ValueError, RecursionError) as error:
+    try:  # of two keypoints with the same name, one would silently be lost
+        content = parse_json(path.read_text(encoding="utf-8-sig"), unique_keys=True)
+    except ValueError as error:
         raise ValueError(describe(path, f"is not valid JSON ({error}): correct it")) from error
     objects = parse(path, content)
     if not objects:
@@ -144,8 +144,8 @@ def _place_all(
     for item in objects:
         seen[item.file] += 1
         number = f"_{seen[item.file]}" if counts[item.file] > 1 else ""
-        image_id = str(PurePosixPath(item.file).with_suffix("")) + number
         try:
+            image_id = str(PurePosixPath(item.file).with_suffix("")) + number
             if image_id in placed:
                 raise ValueError(f"two objects get the id {image_id!r}: rename one of the image files")
             placed[image_id] = item, place(root, item, image_id, boxes, crops)
@@ -166,11 +166,3 @@ def parse(path: Path, content: Any) -> list[AnnotatedObject]:
             for item in error.errors()
         ]
         raise ValueError(f"{path}: {joined(faults)}: correct it") from error
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object without repeated keys: of two keypoints with the same name, one would silently be lost."""
-    names = [name for name, _ in pairs]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise ValueError(f"the name {twice[0]!r} occurs twice in one object")
-    return dict(pairs)

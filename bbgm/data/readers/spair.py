@@ -10,8 +10,8 @@ As in the authors' code the whole image is the input, the keypoints are those of
 class and then one of its pairs, and all of them are tested. Copies on other file systems write ``_`` for ``:``.
 """
 
-import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from bbgm.base.foreign import describe, joined
+from bbgm.base.untrusted import parse_json
 from bbgm.data.fetch.sources import find
 from bbgm.data.images.crops import CropCache
 from bbgm.data.images.drops import Drop, DropReport
@@ -85,30 +86,30 @@ def read_pair(path: Path) -> PairRecord:
         ValueError: not JSON, a key is missing, or keypoints that are not finite, not common, or share a name.
     """
     try:
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        content: dict[str, Any] = parse_json(path.read_text(encoding="utf-8"))
         names = tuple(str(name) for name in content["kps_ids"])
         xy = tuple(np.array(content[key], dtype=np.float64).reshape(-1, 2) for key in ("src_kps", "trg_kps"))
         sizes = tuple((int(size[0]), int(size[1])) for size in (content["src_imsize"], content["trg_imsize"]))
         label = " ".join(f"{key}={int(content[name])}" for key, name in DIFFICULTY.items())
         images = str(content["src_imname"]), str(content["trg_imname"])
         cls = str(content["category"])
-    except (ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, IndexError, OverflowError) as error:
         fault = f"is not the annotation of a pair ({type(error).__name__}: {error}): it is damaged, copy it again"
         raise ValueError(describe(path, fault)) from error
     if not len(names) == len(xy[0]) == len(xy[1]):
         raise ValueError(f"{path} has {len(names)} kps_ids, {len(xy[0])} src_kps and {len(xy[1])} trg_kps: correct it")
     faults = [
-        f"it has {names.count(name)} keypoints named {name!r}: names must be unique; correct it"
-        for name in dict.fromkeys(names)
-        if names.count(name) > 1
+        f"it has {count} keypoints named {name!r}: names must be unique; correct it"
+        for name, count in Counter(names).items()
+        if count > 1
     ]
     finite = np.isfinite(xy[0]).all(axis=1) & np.isfinite(xy[1]).all(axis=1)
     faults += [
         f"keypoint {names[k]!r} is at {xy[0][k].tolist()} and {xy[1][k].tolist()}: correct it"
         for k in np.flatnonzero(~finite)
     ]
-    if min(sizes[0] + sizes[1]) <= 0:
-        faults.append(f"src_imsize and trg_imsize are {sizes[0]} and {sizes[1]}, must be positive: correct it")
+    if not 0 < min(sizes[0] + sizes[1]) <= max(sizes[0] + sizes[1]) < 2**31:
+        faults.append(f"src_imsize and trg_imsize are {sizes[0]} and {sizes[1]}, must be 1 to 2^31 - 1: correct it")
     else:
         for points, size in zip(xy, sizes, strict=True):
             far = finite & (np.abs(points - np.array(size) / 2) > 1.5 * np.array(size)).any(axis=1)
@@ -180,7 +181,7 @@ def pair_files(root: Path, part: str, layout: str = LAYOUT) -> dict[str, list[Pa
     there = {file.name for file in folder.iterdir()}
     files: dict[str, list[Path]] = {cls: [] for cls in CLASSES}
     absent = []
-    for line in lines.read_text(encoding="utf-8").split():
+    for line in _words(lines):
         match = _PAIR.fullmatch(line)
         if match is None:
             raise ValueError(
@@ -198,6 +199,13 @@ def pair_files(root: Path, part: str, layout: str = LAYOUT) -> dict[str, list[Pa
             f"that {lines.name} names are missing). {how_to_get(root)}"
         )
     return files
+
+
+def _words(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8").split()
+    except ValueError as error:
+        raise ValueError(describe(path, f"is not a text in UTF-8 ({error}): it is damaged, copy it again")) from error
 
 
 def _checked(record: PairRecord, cls: str) -> PairRecord:

@@ -10,6 +10,7 @@ import numpy as np
 
 from bbgm.base.atomic import atomic_write
 from bbgm.base.foreign import describe
+from bbgm.base.untrusted import parse_json, repeated
 from bbgm.data.fetch.sources import find
 from bbgm.data.images.keypoints import SUBSETS, Subset
 
@@ -20,7 +21,7 @@ CLASSES = (
     *("horse", "motorbike", "person", "pottedplant", "sheep", "sofa", "train", "tvmonitor"),
 )
 
-_OBJECT = re.compile(r"\d{4}_\d{6}_\d+")
+_OBJECT = re.compile(r"[0-9]{4}_[0-9]{6}_[0-9]{1,4}")
 
 Split = dict[Subset, dict[str, tuple[str, ...]]]
 """For each part and class the names of its objects, e.g. ``2008_002773_8``: year, image, and the object's place (from
@@ -74,7 +75,7 @@ def _unpickle(verified: bytes) -> dict[str, dict[str, list[str]]]:
 
 def _read_json(path: Path) -> Split:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = parse_json(path.read_text(encoding="utf-8"))
         split: Split = {part: {cls: tuple(names) for cls, names in content[part].items()} for part in SUBSETS}
         names = [name for part in split.values() for members in part.values() for name in members]
         wrong = [name for name in names if not _OBJECT.fullmatch(name)]
@@ -92,7 +93,6 @@ def _read_json(path: Path) -> Split:
         raise ValueError(f"{path} has a class {named}, which is not one of {list(CLASSES)}")
     for cls in split["train"]:
         objects = [*split["train"][cls], *split["test"].get(cls, ())]
-        if len(set(objects)) < len(objects):
-            twice = next(name for name in objects if objects.count(name) > 1)
-            raise ValueError(f"{path} names the object {cls}/{twice} twice: each belongs to one part, once")
+        if twice := repeated(objects):
+            raise ValueError(f"{path} names the object {cls}/{twice[0]} twice: each belongs to one part, once")
     return split

@@ -1,5 +1,6 @@
 """The XML files of Pascal VOC with keypoints."""
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
@@ -32,9 +33,9 @@ def read_keypoints(path: Path) -> tuple[Box, tuple[str, ...], np.ndarray]:
         faults.append(f"visible_bounds are {width} x {height} px, which has no area: correct it")
     found = list(root.iterfind("keypoints/keypoint"))
     names = tuple(point.get("name", "") for point in found)
-    for name in dict.fromkeys(names):
-        if not name or names.count(name) > 1:
-            faults.append(f"has {names.count(name)} keypoints named {name!r}: names must be unique; correct it")
+    for name, count in Counter(names).items():
+        if not name or count > 1:
+            faults.append(f"has {count} keypoints named {name!r}: names must be unique; correct it")
     points = [_numbers(point, ("x", "y"), faults) for point in found]
     if faults:
         raise ValueError(f"{path}: {joined(faults)}")
@@ -62,9 +63,20 @@ def read_xml(path: Path) -> ElementTree.Element:
     """The root of an XML file.
 
     Raises:
-        ValueError: it is not one.
+        ValueError: it is not one, or it declares a document type, whose entities could grow without bounds or name
+            other files; VOC has none.
     """
     try:
-        return ElementTree.parse(path).getroot()
+        parser = ElementTree.XMLParser(target=_Plain())
+        with path.open("rb") as file:
+            root: ElementTree.Element = ElementTree.parse(file, parser).getroot()
+        return root
     except (ElementTree.ParseError, UnicodeDecodeError, LookupError, ValueError) as error:
         raise ValueError(describe(path, f"is not an XML file ({error}): it is damaged, copy it again")) from error
+
+
+class _Plain(ElementTree.TreeBuilder):
+    """Refuses a document type before anything that it declares is used."""
+
+    def doctype(self, name: str, public: str | None, system: str | None) -> None:
+        raise ValueError(f"it declares the document type {name!r}: remove the line with <!DOCTYPE")

@@ -34,7 +34,7 @@ def rebuild_pairs(dataset: Dataset, cls: str, recorded: Sequence[RecordedPair]) 
 
     def find(image_id: str, kept: np.ndarray) -> KeypointImage:
         image = images.get(image_id)
-        if image is None or (len(kept) and kept.max() >= len(image.names)):
+        if image is None or (len(kept) and not 0 <= kept.min() <= kept.max() < len(image.names)):
             found = "is not among its test images" if image is None else f"has {len(image.names)} keypoints"
             raise ValueError(
                 f"the recorded test pairs of class {cls} do not fit the data: {image_id} {found}; restore the data "

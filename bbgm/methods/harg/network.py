@@ -43,6 +43,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from bbgm.base.untrusted import parse_json
 from bbgm.data.images.keypoints import Dataset, KeypointImage
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.graphs.delaunay import complete_edges
@@ -121,7 +122,7 @@ class HargSSVM(VisualMatcher):
         """
         if "labels" not in state_dict:
             raise RuntimeError("there are no labels of model graphs in it")
-        names = json.loads(bytes(state_dict["labels"].tolist()))
+        names = parse_json(bytes(state_dict["labels"].tolist()))
         if names != {cls: list(place.names) for cls, place in self.places.items()}:
             self._lay_out(names)
         return super().load_state_dict(state_dict, strict, assign)

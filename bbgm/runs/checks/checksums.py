@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bbgm.base.atomic import write_text
+from bbgm.base.untrusted import parse_json
 
 RECORD = "metrics.json"
 CHECKSUMS = "checksums"
@@ -37,8 +38,8 @@ def altered_files(folder: Path) -> dict[str, str]:
     """
     content = (folder / RECORD).read_bytes()
     try:
-        record = json.loads(content)
-    except (ValueError, RecursionError):
+        record = parse_json(content)
+    except ValueError:
         return {RECORD: "was altered (it is not valid JSON)"}
     checksums = record.get(CHECKSUMS) if isinstance(record, dict) else None
     if checksums is None and f'"{RECORD}"'.encode() not in content:
@@ -49,9 +50,10 @@ def altered_files(folder: Path) -> dict[str, str]:
     doubt = f", or its checksum in {RECORD} was," if wrong else ""
     for name, expected in checksums.items():
         path = folder / name
-        if name == RECORD or (doubt and not path.is_file()):  # the name may be what was altered
+        there = Path(name).name == name and _is_file(path)  # a run's own files are in its folder
+        if name == RECORD or (doubt and not there):  # the name may be what was altered
             continue
-        if not path.is_file():
+        if not there:
             wrong[name] = "was removed"
         elif _digest(path) != expected:
             wrong[name] = f"was altered{doubt}"
@@ -72,6 +74,13 @@ def _is_intact(content: bytes, own: Any) -> bool:
     if not isinstance(own, str) or len(own) != len(_BLANK):
         return False
     return hashlib.sha256(content.replace(own.encode(), _BLANK.encode())).hexdigest() == own
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # the name is too long for one
+        return False
 
 
 def _digest(path: Path) -> str:

@@ -5,7 +5,6 @@ package rounds differently, so that a pair whose best two matchings cost nearly 
 Such a difference is reported like any other, with what is different about the machine.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,9 +106,8 @@ def _repetition(record: RunRecord, progress: bool) -> Iterator[str]:
     config = record.config
     matcher = load_matcher(record)
     dataset = open_dataset(config.data, config.protocol)
-    split = json.loads((record.folder / "split.json").read_text(encoding="utf-8"))
     for part, images in dataset.split_record().items():
-        if split.get(part) != images:
+        if record.split.get(part) != images:
             yield f"split.json: the {part} images are not those of the data set"
     with reproducible(config.threads):
         again = evaluate(matcher, dataset, config.protocol, progress, record.predictions)

@@ -9,6 +9,7 @@ dialects.
 import io
 import lzma
 import os
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,11 +18,32 @@ from bbgm_solver._core import Problem
 from bbgm_solver.arguments import check_key, check_problem, graph_sizes
 from bbgm_solver.dd_parse import NOBODY, Faults, parse
 
+LONGEST_LINE, MOST_TIMES_LARGER = 2**16, 500
+"""Characters; and how many times larger than its .xz file a text may be (the instances of the literature: 3 to 12)."""
+
 
 def _text_of(file: io.BufferedReader | lzma.LZMAFile) -> io.TextIOWrapper:
     """Comments may be in any encoding; the rest is ASCII. A byte-order mark is left out."""
     wide = file.peek(2)[:2] in (b"\xff\xfe", b"\xfe\xff")
     return io.TextIOWrapper(file, encoding="utf-16" if wide else "utf-8-sig", errors="replace")
+
+
+def _lines(text: io.TextIOWrapper, most: int) -> Iterator[str]:
+    """The lines; a few kilobytes of .xz can hold gigabytes of them, or one line without end.
+
+    Args:
+        most: characters in all.
+    """
+    while line := text.readline(LONGEST_LINE):
+        most -= len(line)
+        if most < 0:
+            raise ValueError(
+                f"it unpacks to more than {MOST_TIMES_LARGER} times its size, which no instance does: unpack it, and "
+                "read the .dd file"
+            )
+        if len(line) == LONGEST_LINE:
+            raise ValueError(f"a line has more than {LONGEST_LINE} characters: it is of another format")
+        yield line
 
 
 def read_dd(path: str | os.PathLike[str]) -> Problem | dict[tuple[int, int], Problem]:
@@ -38,7 +60,9 @@ def read_dd(path: str | os.PathLike[str]) -> Problem | dict[tuple[int, int], Pro
     faults = Faults()
     try:
         with lzma.open(path, "rb") if path.suffix == ".xz" else path.open("rb") as file, _text_of(file) as lines:
-            problems = parse(lines, faults)
+            packed = path.suffix == ".xz"
+            most = MOST_TIMES_LARGER * path.stat().st_size + 2**20 if packed else sys.maxsize
+            problems = parse(_lines(lines, most), faults)
         if len(problems) > 1 and problems[0][0] is None:
             faults.append((0, "several 'p' lines without 'gm p q' before each: name the graphs"))
         elif len({key for key, _ in problems}) < len(problems):

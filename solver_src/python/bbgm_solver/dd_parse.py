@@ -13,7 +13,7 @@ from bbgm_solver._core import Problem
 
 NOBODY = 2**64 - 1
 """In the place of a node: the line says what it costs that the other node stays unmatched."""
-MOST_NODES, LARGEST_COST = 10_000, 1e150
+MOST_NODES, MOST_NODES_IN_ALL, LARGEST_COST = 10_000, 4_000_000, 1e150
 SHOWN = 20
 """Faults of a file that its message lists."""
 
@@ -135,6 +135,7 @@ def parse(lines: Iterable[str], faults: Faults) -> list[tuple[Key | None, Proble
     blocks: list[tuple[Key | None, _Block]] = []
     key: Key | None = None
     unused = 0  # line of a 'gm' that no 'p' line has followed yet
+    nodes = 0
     for number, line in _numbered(lines, faults):
         words = (line.partition("#")[0] if "#" in line else line).split()
         kind = words[0] if words else "c"
@@ -149,6 +150,9 @@ def parse(lines: Iterable[str], faults: Faults) -> list[tuple[Key | None, Proble
             if kind == "p":
                 blocks.append((key, _Block(number, words)))
                 unused = 0
+                nodes += blocks[-1][1].n1 + blocks[-1][1].n2
+                if nodes > MOST_NODES_IN_ALL:
+                    raise ValueError(f"its problems have more than {MOST_NODES_IN_ALL} nodes in all: split the file")
             elif kind == "gm":
                 if unused:
                     raise ValueError("two 'gm' lines without a 'p' line between them: remove one")
