@@ -1,4 +1,4 @@
-"""``bbgm model``: trained models in files of their own."""
+"""``bbgm model``: trained models as single files."""
 
 import argparse
 from pathlib import Path

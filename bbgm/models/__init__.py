@@ -1,4 +1,4 @@
-"""Trained models in files of their own, which work without the run's folder: exported, described and loaded again.
+"""Trained models as single files, which work without the run's folder: exported, described and loaded again.
 
 `file` is the format, `export` makes a file of a finished run, `card` writes its model card, `load` loads a model from a
 file, the folder of a run, or the one in ``shipped/``. May import `bbgm.runs` and everything below it.

@@ -92,7 +92,7 @@ class Match:
 
     def draw(self, path: str | Path | None = None, *, edges: bool = False) -> "Figure":
         """The matching drawn on the pictures: right matches green, wrong ones red and dashed; without names, each match
-        in a colour of its own.
+        in another colour.
 
         Args:
             path: a .png or .pdf file to write as well.

@@ -5,9 +5,8 @@ reads features from these maps, so that a keypoint can be moved without looking 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
 
 import bbgm_solver
 import numpy as np
@@ -38,11 +37,13 @@ class View:
         picture: with the box that was seen.
         maps: of the backbone, (1, C_m, h, w) each.
         pooled: its global vector, (1, Cg).
+        model: the model.
     """
 
     picture: Picture
     maps: list[Tensor]
     pooled: Tensor
+    model: "Model" = field(repr=False)
 
 
 class Model:
@@ -65,8 +66,8 @@ class Model:
         self.name, self.config = found.description, found.config
         if not self.config.gives_costs or not isinstance(found.matcher, VisualMatcher):
             raise ValueError(
-                f"model {found.name} is of the method {self.config.title}, which makes no costs for the solver: give a "
-                "model of BB-GM or one of its variants"
+                f"model {found.description} is of the method {self.config.title}, which makes no costs for the solver: "
+                "give a model of BB-GM or one of its variants"
             )
         self._matcher = found.matcher
 
@@ -91,6 +92,9 @@ class Model:
             FileNotFoundError, ValueError: the picture, the points or the box cannot be used; the message says why.
         """
         if isinstance(picture, View):
+            if picture.model is not self or box not in (None, picture.picture.box):
+                by = "in another box" if picture.model is self else "by another model"
+                raise ValueError(f"{picture.picture.name} was looked at {by}: give the picture itself")
             return picture
         name, pixels = read_pixels(picture, what)
         size = pixels.shape[1], pixels.shape[0]
@@ -105,7 +109,7 @@ class Model:
         with torch.no_grad(), reproducible(self.config.threads):
             crop = torch.from_numpy(shown.crop()[None]).to(next(backbone.parameters()).device)
             maps, pooled = backbone(normalise(crop))
-        return View(shown, maps, pooled)
+        return View(shown, maps, pooled, self)
 
     def features(self, view: View, points: "PointsLike | Points") -> Features:
         """Visual features of keypoints (n, C), in their order, and the picture's global vector (Cg,).
@@ -176,9 +180,7 @@ class Model:
 def _as_image(image_id: str, picture: Picture, xy: np.ndarray) -> KeypointImage:
     """A picture with keypoints (n, 2) in px of it, as the methods take it; their names say nothing."""
     names = tuple(map(str, range(len(xy))))
-    return KeypointImage(
-        image_id, "", Path(picture.name), (FRAME, FRAME), names, picture.to_frame(xy), cast(Box, picture.box)
-    )
+    return KeypointImage(image_id, "", Path(picture.name), (FRAME, FRAME), names, picture.to_frame(xy), picture.box)
 
 
 def _given_order(

@@ -1,4 +1,4 @@
-"""``bbgm match`` on pictures of one's own: what it prints and writes, and one line for every mistake."""
+"""``bbgm match`` on your own pictures: what it prints and writes, and one line for every mistake."""
 
 import json
 import shutil
@@ -46,7 +46,7 @@ def test_it_prints_draws_and_writes(here: Path, tmp_path: Path, capsys: pytest.C
     assert printed[10] == f"{record['right']} of 10 right"
     assert printed[11].startswith("cost -")
     assert printed[11].endswith("proved optimal")
-    assert printed[12] == "model bbgm-toys (comes with bbgm; trained on rendered toys only, voc format)"
+    assert printed[12] == "model bbgm-toys (comes with bbgm; trained on rendered toys only, willow format)"
     assert figure.read_bytes().startswith(b"\x89PNG")
     assert main([*PAIR, "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == record

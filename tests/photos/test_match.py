@@ -143,6 +143,16 @@ def test_points_move_within_the_box_of_a_view(drawn: list[Drawn], model: Model) 
         model.features(view, [[61, 61], [100, 150], [200, 61]])
 
 
+def test_views_of_another_model_or_box(drawn: list[Drawn], model: Model) -> None:
+    path, points = drawn[0]
+    view = model.look(path, points)
+    assert model.look(view, box=view.picture.box) is view
+    with pytest.raises(ValueError, match="was looked at in another box"):
+        model.match(view, points, view, points, box2=(0, 0, 50, 50))
+    with pytest.raises(ValueError, match="was looked at by another model"):
+        bbgm.match(view, points, view, points)
+
+
 def test_the_graphs_are_in_px_of_the_pictures(match: Match, drawn: list[Drawn]) -> None:
     for graph, (_, points) in zip(match.graphs, drawn, strict=False):
         np.testing.assert_array_equal(graph.xy, list(points.values()))
