@@ -124,11 +124,12 @@ def _check(points: Points, size: tuple[int, int], what: str) -> None:
     xy = points.xy
 
     def named(which: np.ndarray) -> str:
-        return joined([f"{points.name(k)!r} at {xy[k].tolist()}" for k in np.flatnonzero(which)])
+        return joined([f"{points.name(k)!r} at {xy[k].tolist()}" for k in np.flatnonzero(which).tolist()])
 
     if (broken := ~np.isfinite(xy).all(axis=1)).any():
         raise ValueError(f"{what}: {named(broken)} is not finite: leave out points that are not visible")
-    if (outside := ((xy < 0) | (xy > np.array(size))).any(axis=1)).any():
+    outside = np.asarray(((xy < 0) | (xy > np.array(size))).any(axis=1))
+    if outside.any():
         raise ValueError(
             f"{what}: {named(outside)} is outside of the picture of {size[0]} x {size[1]} px: give positions in px of "
             "the original file, x to the right and y down from its upper left corner"
@@ -139,7 +140,7 @@ def _check(points: Points, size: tuple[int, int], what: str) -> None:
         )
     apart = np.linalg.norm(xy[:, None] - xy, axis=2)
     if (twice := np.triu(apart < APART, k=1)).any():
-        one, other = np.argwhere(twice)[0]
+        one, other = np.argwhere(twice)[0].tolist()
         raise ValueError(
             f"{what}: {points.name(one)!r} and {points.name(other)!r} are both at {xy[one].tolist()}: remove or move "
             "one of the two"
