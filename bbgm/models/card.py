@@ -73,8 +73,8 @@ def _network(info: ModelInfo, config: RunConfig) -> str:
 def _limits(info: ModelInfo) -> str:
     if info.data["rendered"]:
         return (
-            "This model has seen rendered toys only, never a photograph. It is for trying things out: expect mistakes on "
-            "photographs, more of them the less an object and its keypoints resemble those of the toys."
+            "This model has seen rendered toys only, never a photograph. It is for trying things out: expect mistakes "
+            "on photographs, more of them the less an object and its keypoints resemble those of the toys."
         )
     return "It was trained on the classes above; expect less of other kinds of objects."
 
