@@ -1,4 +1,4 @@
-"""``bbgm train | evaluate | match | table | prose | provenance``: runs and what is made of them."""
+"""``bbgm train | evaluate | table | prose | provenance``: runs and what is made of them."""
 
 import argparse
 import json
@@ -10,7 +10,7 @@ from bbgm.cli.arguments import positive
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
-    """Add ``train``, ``evaluate``, ``match``, ``table``, ``prose`` and ``provenance``."""
+    """Add ``train``, ``evaluate``, ``table``, ``prose`` and ``provenance``."""
     train = commands.add_parser(
         "train", help="train and evaluate one run, after its parent (resumes a killed one, reads a finished one)"
     )
@@ -25,19 +25,14 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     train.add_argument("--folder", type=Path, help="output folder; default: the run's folder below results/")
     train.set_defaults(command=_train)
 
-    evaluate = commands.add_parser("evaluate", help="evaluate a trained run again; its folder is not changed")
-    evaluate.add_argument("run", type=Path, metavar="RUN", help="folder of a finished run")
+    evaluate = commands.add_parser("evaluate", help="evaluate a trained run or model file again; nothing is written")
+    evaluate.add_argument(
+        "run", type=Path, metavar="RUN", help="folder of a finished run, or a file of 'bbgm model export'"
+    )
     evaluate.add_argument("--pairs", type=positive, help="number of test pairs of each class; default: as in the run")
     evaluate.add_argument("--solver", help="solver of the test pairs, e.g. dual or best; default: the run's")
     evaluate.add_argument("--json", action="store_true", help="print JSON")
     evaluate.set_defaults(command=_evaluate)
-
-    match = commands.add_parser("match", help="match the keypoints of two images with a trained run")
-    match.add_argument("run", type=Path, metavar="RUN", help="folder of a finished run")
-    match.add_argument("source", metavar="IMAGE1", help="image id, e.g. Car/demo_0021")
-    match.add_argument("target", metavar="IMAGE2", help="image id of the same class")
-    match.add_argument("--figure", type=Path, help="draw the matching into this file (.png or .pdf)")
-    match.set_defaults(command=_match)
 
     table = commands.add_parser("table", help="write a table of the paper from the finished runs, and print it")
     table.add_argument("table", metavar="TABLE", help="the paper's label, e.g. PascalVOCBig or Willow")
@@ -81,51 +76,19 @@ def _train(options: argparse.Namespace) -> None:
 
 
 def _evaluate(options: argparse.Namespace) -> None:
-    from bbgm.runs.results import load
-    from bbgm.runs.train import evaluate_run
+    if options.run.is_file():
+        from bbgm.models import evaluate_model
 
-    evaluation = evaluate_run(load(options.run), options.pairs, solver=options.solver)
+        evaluation = evaluate_model(options.run, options.pairs, solver=options.solver)
+    else:
+        from bbgm.runs.results import load
+        from bbgm.runs.train import evaluate_run
+
+        evaluation = evaluate_run(load(options.run), options.pairs, solver=options.solver)
     if options.json:
         print(json.dumps({"per_class": evaluation.per_class, "mean": evaluation.mean}, indent=2))
     else:
         _print_scores(evaluation.per_class, evaluation.mean)
-
-
-def _match(options: argparse.Namespace) -> None:
-    import numpy as np
-
-    from bbgm.data import make_pair, open_dataset
-    from bbgm.runs.results import load
-    from bbgm.runs.train import load_matcher
-
-    record = load(options.run)
-    dataset = open_dataset(record.config.data, record.config.protocol)
-    images = {image.image_id: image for part in (dataset.train, dataset.test) for one in part.values() for image in one}
-    for image_id in (options.source, options.target):
-        if image_id not in images:
-            example = next(iter(images))
-            raise ValueError(f"no image {image_id!r} in the data of this run: ids look like {example!r}")
-    source, target = images[options.source], images[options.target]
-    if source.cls != target.cls:
-        raise ValueError(
-            f"{source.image_id} and {target.image_id} are of different classes: choose two images of one class"
-        )
-    pair = make_pair(source, target, np.random.default_rng(0), record.config.protocol.filter)
-    if not (len(pair.kept1) and len(pair.kept2)):
-        raise ValueError(
-            f"{source.image_id} and {target.image_id} have no keypoints to match under the filter "
-            f"{record.config.protocol.filter!r}: choose other images"
-        )
-    assignment = load_matcher(record).predict([pair])[0]
-
-    for i, (j, true) in enumerate(zip(assignment, pair.truth, strict=True)):
-        found = "unmatched" if j < 0 else target.names[pair.kept2[j]]
-        print(f"{source.names[pair.kept1[i]]:<24}{found:<24}{'right' if j == true else 'wrong'}")
-    print(f"{np.sum(assignment == pair.truth)} of {len(assignment)} right")
-    if options.figure:
-        from bbgm.plotting import draw_matching
-
-        draw_matching(pair, assignment, options.figure)
 
 
 def _table(options: argparse.Namespace) -> None:

@@ -98,12 +98,18 @@ class VisualMatcher(Matcher):
     Args:
         network: the settings; the initial parameters come from torch's generator.
         unit: keypoint features of length 1 before interpolation, or as they are; see `bbgm.features.backbone`.
+
+    Attributes:
+        source: where the features of images come from, if not from the backbone: a function from images to their
+            features, for images that are in memory and whose maps are kept. None: from the backbone.
     """
+
+    source: Callable[[Sequence[KeypointImage]], list[Features]] | None = None
 
     def __init__(self, network: BackboneConfig, unit: bool = True) -> None:
         super().__init__()
         self.backbone = make_backbone(network)
-        self._backbone_name, self._unit = network.backbone, unit
+        self._backbone_name, self.unit = network.backbone, unit
         self._cache: FeatureCache | None = None
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
@@ -123,14 +129,16 @@ class VisualMatcher(Matcher):
 
     def visual_features(self, images: list[KeypointImage]) -> list[Features]:
         """Features of images at all their keypoints, and their global vectors; differentiable unless frozen."""
+        if self.source is not None:
+            return self.source(images)
         if self.backbone.frozen:
             if self._cache is None:
-                self._cache = FeatureCache(self.backbone, self._backbone_name, cache_root(), unit=self._unit)
+                self._cache = FeatureCache(self.backbone, self._backbone_name, cache_root(), unit=self.unit)
             return self._cache.features_of(images)
         # In training all at once, because of batch norm.
         step = len(images) if torch.is_grad_enabled() else IMAGES
         parts = (images[i : i + step] for i in range(0, len(images), step))
-        return [found for part in parts for found in compute_features(self.backbone, part, self._unit)]
+        return [found for part in parts for found in compute_features(self.backbone, part, self.unit)]
 
     def sides_of(self, pairs: Sequence[KeypointPair]) -> tuple[list[tuple[Side, Side]], dict[str, Features]]:
         """Both sides of each pair, and the features of their images by the image's id."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from bbgm.data.images.keypoints import FRAME
 from bbgm.data.sampling.pairs import KeypointPair
-from bbgm.graphs.delaunay import delaunay_graph
+from bbgm.graphs.delaunay import Graph, delaunay_graph
 from bbgm.plotting.style import RIGHT, WIDTH, WRONG, literal, new_figure, styled, write_figure
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ def plot_matching(
     for i in np.flatnonzero(matched):
         draw_match(ax, xy1[i], xy2[assignment[i]], right=assignment[i] == truth[i])
     taken = np.isin(np.arange(len(xy2)), assignment)
-    _draw_unmatched(ax, xy1[~matched], truth[~matched] >= 0)
-    _draw_unmatched(ax, xy2[~taken], np.isin(np.flatnonzero(~taken), truth))
+    draw_unmatched(ax, xy1[~matched], truth[~matched] >= 0)
+    draw_unmatched(ax, xy2[~taken], np.isin(np.flatnonzero(~taken), truth))
     right, true = int(np.sum(matched & (assignment == truth))), int(np.sum(truth >= 0))
     ax.set_title(f"{literal(pair.source.cls)}: {right} of {true}" if title is None else title, pad=2)
 
@@ -64,34 +64,40 @@ def draw_pair(ax: "Axes", pair: KeypointPair) -> tuple[np.ndarray, np.ndarray]:
 
 def draw_match(ax: "Axes", start: np.ndarray, end: np.ndarray, right: bool) -> None:
     """One line between two points, green and solid or red and dashed; call it under the project's style."""
+    draw_line(ax, start, end, RIGHT if right else WRONG, dashed=not right)
+
+
+def draw_line(ax: "Axes", start: np.ndarray, end: np.ndarray, colour: str, *, dashed: bool = False) -> None:
+    """One line between two points, with a mark at each end; call it under the project's style."""
     from matplotlib.patheffects import Normal, Stroke
 
-    colour, dashes = (RIGHT, "-") if right else (WRONG, (0, (3, 1.2)))
     # A thin white rim keeps the line visible on any image.
     rim = [Stroke(linewidth=1.8, foreground="white", alpha=0.8), Normal()]
     (x1, y1), (x2, y2) = start, end
     ax.plot(
-        [x1, x2], [y1, y2], color=colour, linestyle=dashes, linewidth=0.9, path_effects=rim, zorder=3 if right else 4
-    )
+        [x1, x2], [y1, y2], color=colour, linestyle=(0, (3, 1.2)) if dashed else "-", linewidth=0.9,
+        path_effects=rim, zorder=4 if dashed else 3,
+    )  # fmt: skip
     ax.plot(
-        [x1, x2], [y1, y2], color=colour, linestyle="", marker="o" if right else "X", markersize=3.2 if right else 3.8,
-        markeredgecolor="white", markeredgewidth=0.4, zorder=5,
+        [x1, x2], [y1, y2], color=colour, linestyle="", marker="X" if dashed else "o",
+        markersize=3.8 if dashed else 3.2, markeredgecolor="white", markeredgewidth=0.4, zorder=5,
     )  # fmt: skip
 
 
-def _draw_unmatched(ax: "Axes", xy: np.ndarray, missed: np.ndarray) -> None:
+def draw_unmatched(ax: "Axes", xy: np.ndarray, missed: np.ndarray) -> None:
+    """Hollow circles at keypoints (n, 2): red where ``missed`` (n,), a match that should have been made, else white."""
     for colour, points in (("white", xy[~missed]), (WRONG, xy[missed])):
         for size, shade in ((1.6, "black"), (0.9, colour)):
             options: dict[str, Any] = {"markersize": 3.6, "markerfacecolor": "none", "markeredgewidth": size}
             ax.plot(points[:, 0], points[:, 1], "o", markeredgecolor=shade, linestyle="", zorder=5, **options)
 
 
-def draw_edges(ax: "Axes", xy: np.ndarray) -> None:
-    """Draw the Delaunay graph of keypoints (n, 2)."""
+def draw_edges(ax: "Axes", xy: np.ndarray, graph: Graph | None = None) -> None:
+    """Draw a graph of keypoints (n, 2); default: their Delaunay graph."""
     from matplotlib.collections import LineCollection
 
-    graph = delaunay_graph(xy)
-    source, target = graph.edge_index[:, graph.edge_index[0] < graph.edge_index[1]]
+    edge_index = (delaunay_graph(xy) if graph is None else graph).edge_index
+    source, target = edge_index[:, edge_index[0] < edge_index[1]]
     segments = np.stack([xy[source], xy[target]], axis=1)
     for width, colour in ((1.2, "black"), (0.6, "white")):
         ax.add_collection(LineCollection(list(segments), colors=colour, linewidths=width, alpha=0.7, zorder=2))

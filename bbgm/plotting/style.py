@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from bbgm.base.atomic import atomic_path
-from bbgm.base.paths import project_root
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
+SHEET = Path(__file__).with_name("bbgm.mplstyle")
 WIDTH = 4.8  # in: text width of the paper, 122 mm
 # Green and red of the paper's matchings, in tints that colour-blind readers tell apart.
 RIGHT, WRONG = "#009E73", "#D55E00"
@@ -33,19 +33,12 @@ METADATA: dict[str, dict[str, Any]] = {
 
 @contextmanager
 def style() -> Iterator[None]:
-    """``figures/bbgm.mplstyle`` over matplotlib's defaults, whatever the user's own settings are.
-
-    Raises:
-        FileNotFoundError: the style sheet is missing, or the working folder is outside the checkout.
-    """
+    """``bbgm.mplstyle`` over matplotlib's defaults, whatever the user's own settings are."""
     from matplotlib import rc_context, rcParamsDefault
     from matplotlib.style import context
 
-    sheet = project_root() / "figures" / "bbgm.mplstyle"
-    if not sheet.is_file():
-        raise FileNotFoundError(f"style sheet {sheet} is missing: restore it from the repository")
     settings = {key: value for key, value in rcParamsDefault.items() if not key.startswith(("backend", "interactive"))}
-    with rc_context(settings), context(sheet):
+    with rc_context(settings), context(SHEET):
         yield
 
 
@@ -108,11 +101,20 @@ def write_figure(figure: "Figure", path: Path) -> None:
         WriteError: as :func:`save_figure`.
     """
     path = Path(path)
-    if path.suffix not in METADATA:
-        raise ValueError(f"figure {path} has the suffix {path.suffix!r}: use one of {sorted(METADATA)}")
+    check_suffix(path)
     _fix_layout(figure)
     with atomic_path(path) as temporary:
         figure.savefig(temporary, metadata=METADATA[path.suffix])
+
+
+def check_suffix(path: Path) -> None:
+    """Check before a computation that a figure of this name can be written.
+
+    Raises:
+        ValueError: neither PDF nor PNG.
+    """
+    if path.suffix not in METADATA:
+        raise ValueError(f"figure {path} has the suffix {path.suffix!r}: use one of {sorted(METADATA)}")
 
 
 def _fix_layout(figure: "Figure") -> None:

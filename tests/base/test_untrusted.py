@@ -25,7 +25,7 @@ def test_json_is_read_as_it_is() -> None:
     with pytest.raises(ValueError, match="'a' occurs twice"):
         parse_json('{"a": 1, "b": 2, "a": 3}', unique_keys=True)
     for wrong in (b"\xff", b"", b"{"):
-        with pytest.raises(ValueError, match="codec|Expecting"):
+        with pytest.raises(ValueError, match=r"codec|Expecting"):
             parse_json(wrong)
 
 

@@ -65,20 +65,42 @@ def decode(path: Path, box: Box | None = None) -> np.ndarray:
 
     Raises:
         FileNotFoundError: no such file.
-        ValueError: the file is truncated, not an image, too large, or of wide numbers of an unknown range (16-bit grey,
-            float); or the box is not within the image.
+        ValueError: as `read_rgb`; or the box is not within the image.
     """
     with _explained(path, "decoded"), _opened(path) as image:
-        if image.mode[0] not in "IF":
-            with_palette = image.mode == "P" and "transparency" in image.info
-            read = image.convert("RGBA") if with_palette else image  # the same colours, and Pillow does not warn
-            rgb = read if read.mode == "RGB" else read.convert("RGB")  # which would copy one that is RGB already
-            return np.array(rgb.resize((FRAME, FRAME), Image.Resampling.BICUBIC, box))
-    # Pillow would cut off what is above 255, and give a white image.
-    raise ValueError(
-        f"image {path} has more than 8 bits per channel (mode {image.mode}): convert it to 8 bits, for example with "
-        f"'mogrify -auto-level -depth 8 {path.name}'"
-    )
+        return framed(_as_rgb(path, image), box)
+
+
+def read_rgb(path: Path) -> np.ndarray:
+    """(H, W, 3) uint8 RGB: an image as it is stored. What is done with each kind of picture is above.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: the file is truncated, not an image, too large, or of wide numbers of an unknown range (16-bit grey,
+            float).
+    """
+    with _explained(path, "decoded"), _opened(path) as image:
+        return np.array(_as_rgb(path, image))
+
+
+def framed(image: Image.Image, box: Box | None = None) -> np.ndarray:
+    """(FRAME, FRAME, 3) uint8: an RGB image, or the part of it within a box, as the network gets it.
+
+    Raises:
+        ValueError: the box is not within the image.
+    """
+    return np.array(image.resize((FRAME, FRAME), Image.Resampling.BICUBIC, box))
+
+
+def _as_rgb(path: Path, image: Image.Image) -> Image.Image:
+    if image.mode[0] in "IF":  # Pillow would cut off what is above 255, and give a white image
+        raise _Refused(
+            f"image {path} has more than 8 bits per channel (mode {image.mode}): convert it to 8 bits, for example "
+            f"with 'mogrify -auto-level -depth 8 {path.name}'"
+        )
+    with_palette = image.mode == "P" and "transparency" in image.info
+    read = image.convert("RGBA") if with_palette else image  # the same colours, and Pillow does not warn
+    return read if read.mode == "RGB" else read.convert("RGB")  # which would copy one that is RGB already
 
 
 def warped(pixels: np.ndarray, view: tuple[float, ...]) -> np.ndarray:
@@ -99,7 +121,7 @@ def missing_image(path: Path) -> FileNotFoundError:
     return FileNotFoundError(f"image {path} is missing: {remedy}")
 
 
-class _TooLarge(ValueError):
+class _Refused(ValueError):
     """Has its message already."""
 
 
@@ -128,7 +150,7 @@ def _explained(path: Path, done: str) -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         raise missing_image(path) from error
-    except _TooLarge:
+    except _Refused:
         raise
     except Image.DecompressionBombError as error:
         raise _too_large(path, error) from error
@@ -137,5 +159,5 @@ def _explained(path: Path, done: str) -> Iterator[None]:
         raise ValueError(f"image {describe(path, fault)}") from error
 
 
-def _too_large(path: Path, error: Exception | str) -> _TooLarge:
-    return _TooLarge(f"image {path} is too large ({error}): scale it down, and its keypoints with it")
+def _too_large(path: Path, error: Exception | str) -> _Refused:
+    return _Refused(f"image {path} is too large ({error}): scale it down, and its keypoints with it")

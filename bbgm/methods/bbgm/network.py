@@ -180,8 +180,8 @@ class BBGM(VisualMatcher):
         sides = [(Side.make(pair.source, pair.kept1), Side.make(pair.target, pair.kept2)) for pair in pairs]
         images = list({side.image.image_id: side.image for both in sides for side in both}.values())
         maps, pooled = compute_maps(self.backbone, images)
-        seen = zip(features_in_maps(maps, images, self._unit), pooled, strict=True)
-        return sides, dict(zip((image.image_id for image in images), seen, strict=True)), Look(maps, images, self._unit)
+        seen = zip(features_in_maps(maps, images, self.unit), pooled, strict=True)
+        return sides, dict(zip((image.image_id for image in images), seen, strict=True)), Look(maps, images, self.unit)
 
     def _loss(
         self, pairs: Sequence[KeypointPair], sides: Sequence[tuple[Side, Side]], features: Mapping[str, Features]
