@@ -3,8 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
-import sys
 import time
 import zipfile
 from pathlib import Path
@@ -14,10 +12,8 @@ import pytest
 from bbgm.config import list_runs, load_run
 from bbgm.runs.results import FILES
 from bbgm.tables import SPECS as TABLES
+from tests.support.checkout import copy_checkout, snakemake, succeed
 
-BUDGETS = ["smoke", "demo", "willow", "paper"]
-NEEDED = ["Snakefile", "environment.yml", "config", "workflow", "profiles", "notebooks", "bbgm/published", "figures"]
-NEEDED_WHOLE = "measured"  # its folders are named after budgets
 SMOKE = ["--cores", "2", "--config", "budget=smoke"]
 
 
@@ -25,38 +21,8 @@ SMOKE = ["--cores", "2", "--config", "budget=smoke"]
 def checkout(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkout of the workflow's files without any result."""
     folder = tmp_path_factory.mktemp("checkout")
-    for name in NEEDED:
-        source = project / name
-        if source.is_dir():
-            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns(".*", "__pycache__", *BUDGETS))
-        else:
-            shutil.copy(source, folder / name)
-    shutil.copytree(project / NEEDED_WHOLE, folder / NEEDED_WHOLE)
-    for budget in BUDGETS:
-        assert (folder / f"config/budgets/{budget}.yaml").exists()
+    copy_checkout(project, folder)
     return folder
-
-
-def snakemake(folder: Path, *arguments: str, results: str = "") -> subprocess.CompletedProcess[str]:
-    """Run Snakemake in a checkout: results inside it or below ``results``, the demo data of this project's cache."""
-    environment = {key: value for key, value in os.environ.items() if key not in ("BBGM_RESULTS", "OMP_NUM_THREADS")}
-    cache = os.environ.get("BBGM_CACHE", str(Path(__file__).parents[2] / "cache"))
-    return subprocess.run(
-        [sys.executable, "-m", "snakemake", *arguments],
-        cwd=folder,
-        env={**environment, "BBGM_ROOT": str(folder), "BBGM_CACHE": cache, "BBGM_RESULTS": results},
-        capture_output=True,
-        text=True,
-        timeout=900,
-        check=False,
-    )
-
-
-def succeed(folder: Path, *arguments: str) -> str:
-    result = snakemake(folder, *arguments)
-    output = result.stdout + result.stderr
-    assert result.returncode == 0, output[-8000:]
-    return output
 
 
 def test_lint_is_clean(checkout: Path) -> None:
