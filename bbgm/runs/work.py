@@ -19,9 +19,8 @@ START_MINUTES = {"demo": 5}
 OTHER_START_MINUTES = 30
 MEMORY_MARGIN = 1.25
 """Times the measured memory: other versions of libraries, other sizes of images."""
-BESIDE_MIB = 1000
-"""Snakemake and papermill, which wait beside the run's own process. Measured: 3 x 110 + 130 MiB, and the first one of
-a group has read the records of the other runs."""
+BESIDE_MIB = 600
+"""What waits beside the run's own process; measured: two Snakemakes of 171 MiB, papermill 71 MiB, srun 8 MiB."""
 
 
 @dataclass(frozen=True)
