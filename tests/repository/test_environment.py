@@ -25,7 +25,7 @@ REFERENCES = {
     "pygmtools": "PYGMTOOLS_VERSION",
     "snakemake-executor-plugin-slurm": "SLURM_PLUGIN_VERSION",
 }
-"""What only some tests or a cluster need, and the Makefile's variable of its version; installed where that is possible."""
+"""What only some tests or clusters need, and the Makefile's variable of its version; installed if possible."""
 
 
 def pinned(lines: list[str]) -> dict[str, str]:
