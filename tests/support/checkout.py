@@ -14,6 +14,7 @@ NEEDED_WHOLE = "measured"  # its folders are named after budgets
 
 def copy_checkout(project: Path, folder: Path) -> None:
     """Copy the workflow's files to a folder, without any result."""
+    folder.mkdir(parents=True, exist_ok=True)
     for name in NEEDED:
         source = project / name
         if source.is_dir():

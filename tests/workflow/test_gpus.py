@@ -1,4 +1,4 @@
-"""A computer with several GPUs: each run gets one of its own. `nvidia-smi` is a script that lists four."""
+"""A computer with several GPUs: each run has its own. `nvidia-smi` is a script that lists four."""
 
 import os
 import subprocess

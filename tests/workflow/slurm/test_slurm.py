@@ -132,7 +132,7 @@ def test_the_pipeline_completes(project: Path, tmp_path: Path, slurm: dict[str, 
         assert "Nothing to be done" in again.finish()
 
 
-def test_a_run_that_is_cancelled_or_killed_goes_on(project: Path, tmp_path: Path, slurm: dict[str, str]) -> None:
+def test_a_run_that_is_cancelled_or_killed_resumes(project: Path, tmp_path: Path, slurm: dict[str, str]) -> None:
     """One run is cancelled, then killed for memory, then past its time; its numbers are those of a run left alone."""
     folder = make_checkout(project, tmp_path / "checkout", "bbgm", 1)
     budget = folder / "config/budgets/smoke.yaml"
