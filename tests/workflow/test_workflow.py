@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import time
 import zipfile
@@ -11,6 +12,8 @@ import pytest
 
 from bbgm.config import list_runs, load_run
 from bbgm.runs.results import FILES
+from bbgm.runs.throughput import read_measurements
+from bbgm.runs.work import request_for
 from bbgm.tables import SPECS as TABLES
 from tests.support.checkout import copy_checkout, snakemake, succeed
 
@@ -127,6 +130,18 @@ def test_wrong_configuration_is_named(checkout: Path, setting: str, named: str) 
     assert result.returncode != 0
     assert named in result.stdout + result.stderr
     assert "Traceback" not in result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(("gpus", "device"), [(0, "cpu"), (1, "gpu")])
+def test_a_job_asks_for_what_was_measured(checkout: Path, gpus: int, device: str) -> None:
+    """On the device that the profile names, whatever the machine has on which Snakemake was started."""
+    run = load_run("bbgm", "paper", 0, dataset="spair")
+    asked = ("--set-resources", f"train_run:gpu={gpus}", "--config", "budget=paper", "--dry-run")
+    plan = succeed(checkout, f"results/{run.folder.as_posix()}/run.ipynb", *asked)
+    request = request_for(run, device, read_measurements())
+    (memory, minutes) = re.findall(r"mem_mb=(\d+),.* runtime=(\d+)", plan)[0]
+    assert int(minutes) == request.minutes
+    assert int(memory) == pytest.approx(request.memory_mib * 1.048576, abs=1)
 
 
 def test_results_may_lie_anywhere(checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from tests.workflow.slurm.cluster import missing_programs, start_cluster
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]
 
 PROFILE = ["--workflow-profile", "profiles/slurm", "--config", "budget=smoke"]
-QUICK = ["--latency-wait", "5", "--slurm-init-seconds-before-status-checks", "3", "--slurm-no-account"]
+QUICK = ["--latency-wait", "5", "--slurm-init-seconds-before-status-checks", "3"]
 RUNS = """
 budget: smoke
 experiments: {{willow: {{intersection: [{methods}]}}}}
