@@ -39,7 +39,7 @@ SNAKEMAKE = exec 9>.venv/.at_work; if command -v flock >/dev/null; then \
 	  [ -z "$$(ls -A .snakemake/locks 2>/dev/null)" ] || $(RUN) snakemake --unlock >/dev/null 2>&1; fi; \
 	$(RUN) snakemake 9>&-
 
-.PHONY: all setup test test-sanitize test-kills fuzz willow lab clean help
+.PHONY: all setup test test-sanitize test-kills test-slurm fuzz willow lab clean help
 
 all: setup ## set up, then make the tables, figures and notebooks of the demo budget
 	@echo "== Making tables, figures and notebooks: snakemake --cores all"
@@ -95,6 +95,21 @@ $(PYGMTOOLS): $(PACKAGES)
 	  pygmtools==$(PYGMTOOLS_VERSION) && touch $@ \
 	  || echo "== pygmtools could not be installed: the comparison with its benchmark will be skipped"
 
+# What Snakemake needs for profiles/slurm, and a SLURM to test it with: Debian's, if the user may install it.
+SLURM_PLUGIN_VERSION := 2.8.0
+SLURM_PLUGIN := .venv/.slurm-$(SLURM_PLUGIN_VERSION)
+$(SLURM_PLUGIN): $(PACKAGES)
+	@pip install --quiet --disable-pip-version-check --constraint requirements.txt \
+	  snakemake-executor-plugin-slurm==$(SLURM_PLUGIN_VERSION) && touch $@ \
+	  || echo "== snakemake-executor-plugin-slurm could not be installed: the tests with SLURM will be skipped"
+
+.PHONY: slurm
+slurm:
+	@PATH="$$PATH:/usr/sbin"; command -v slurmctld slurmd munged >/dev/null \
+	  || { [[ $$(id -u) == 0 ]] && command -v apt-get >/dev/null && echo "== Installing slurm-wlm and munge" \
+	       && { apt-get update -qq && apt-get install -qq -y slurm-wlm munge; } >/dev/null 2>&1; } \
+	  || echo "== SLURM is missing (apt-get install slurm-wlm munge): the tests with SLURM will be skipped"
+
 # Header for the solver's C++ unit tests, a system package: installed if the user may do so.
 .PHONY: doctest
 doctest:
@@ -126,6 +141,9 @@ test-sanitize: doctest ## run the solver's C++ unit tests under AddressSanitizer
 KILLS ?= 100
 test-kills: setup ## kill processes of a small pipeline KILLS=100 times at random moments, and compare its results (an hour)
 	@python tests/workflow/kill_pipeline.py --kills $(KILLS)
+
+test-slurm: setup $(SLURM_PLUGIN) slurm ## run the pipeline on a SLURM cluster of one node that is started for it
+	@python -m pytest -m slurm tests/workflow/slurm
 
 FUZZ_SECONDS ?= 60
 FUZZ := build/fuzz

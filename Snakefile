@@ -20,11 +20,14 @@ include: "workflow/rules/tables.smk"
 include: "workflow/rules/notebooks.smk"
 
 
+# Targets, and copies of files: no job of a cluster for these.
 localrules:
     all,
     runs,
     tables,
     figures,
+    copy_training_notebook,
+    collect_figures,
 
 
 # Named by `all` and `tables` too: Snakemake alone would not notice that the folder of a run was deleted.

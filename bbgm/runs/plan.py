@@ -10,12 +10,12 @@ import torch
 
 from bbgm.base.paths import weights_root
 from bbgm.config import BACKBONES, RunConfig, list_runs
-from bbgm.data.demo import demo_classes
 from bbgm.data.fetch.sources import find, registry
 from bbgm.data.images.pictures import FRAME
 from bbgm.methods.base import make_matcher
 from bbgm.runs.checkpoint import KEEP
 from bbgm.runs.throughput import DEVICES, Measurement, measurement_for, read_measurements
+from bbgm.runs.work import hours_of, registered, work_of
 
 GB = 1e9
 
@@ -117,69 +117,27 @@ def make_plan(
 
 def _group(runs: list[RunConfig], known: list[Measurement]) -> Group:
     run = runs[0]
-    protocol, optimiser = run.protocol, run.optimiser
-    iterations = optimiser.epochs * optimiser.iterations_per_epoch
-    n_sets = protocol.test_sets_per_class * count_classes(run)
-    set_pairs = n_sets * protocol.set_size * (protocol.set_size - 1) // 2
-    training_pairs, test_pairs = iterations * optimiser.batch_size, count_test_pairs(run)
+    work = work_of(run)
     fitting = {device: measurement_for(run, device, known) for device in DEVICES}
-    hours = {
-        device: _scaled(len(runs), _hours(one, training_pairs, test_pairs, set_pairs, n_sets))
-        for device, one in fitting.items()
-    }
+    hours = {device: _scaled(len(runs), hours_of(work, one)) for device, one in fitting.items()}
     stored, trained = count_values(run)
     kept = 4 * (stored + (2 * trained if run.keep_optimiser else 0)) / GB
     return Group(
         dataset=run.data.dataset,
-        filter=protocol.filter,
+        filter=run.protocol.filter,
         method=run.method,
         title=run.title,
         runs=len(runs),
         parent=run.parent.run.folder.as_posix() if run.parent else None,
-        iterations=iterations,
-        training_pairs=training_pairs,
-        test_pairs=test_pairs,
-        set_pairs=set_pairs,
+        iterations=work.iterations,
+        training_pairs=work.training_pairs,
+        test_pairs=work.test_pairs,
+        set_pairs=work.set_pairs,
         hours=hours,
         disk_gb=len(runs) * kept,
-        working_gb=(KEEP + 1) * 4 * (stored + 2 * trained) / GB if optimiser.epochs else 0.0,
+        working_gb=(KEEP + 1) * 4 * (stored + 2 * trained) / GB if run.optimiser.epochs else 0.0,
         memory_gb={device: one.memory_mib * 2**20 / GB if one else None for device, one in fitting.items()},
     )
-
-
-def count_classes(run: RunConfig) -> int:
-    """Number of classes that a run uses; 0 for a custom folder that does not exist."""
-    if run.data.source == "demo" and not run.data.classes:
-        return len(demo_classes(run.data.dataset))
-    return len(run.data.used_classes())
-
-
-def count_test_pairs(run: RunConfig) -> int | None:
-    """Number of test pairs of a run; None: all that the data list, if no registry says how many those are."""
-    if run.protocol.test_pairs_per_class:
-        return run.protocol.test_pairs_per_class * count_classes(run)
-    if run.data.source == "demo" or run.data.classes or run.data.listed_pairs is None:
-        return None
-    return _registered(run.data.listed_pairs)
-
-
-def _registered(place: tuple[str, str]) -> int:
-    name, pattern = place
-    return find(name).at_least[pattern]
-
-
-def _hours(
-    one: Measurement | None, training_pairs: int, test_pairs: int | None, set_pairs: int, n_sets: int
-) -> float | None:
-    """Of one run; None if a part of its work was not measured."""
-    if one is None or test_pairs is None:
-        return None
-    if (training_pairs and not one.train_pairs_per_s) or (n_sets and one.joint_ms_per_set is None):
-        return None
-    seconds = (test_pairs + set_pairs) / one.eval_pairs_per_s
-    seconds += training_pairs / one.train_pairs_per_s if one.train_pairs_per_s else 0
-    seconds += n_sets * (one.joint_ms_per_set or 0) / 1e3
-    return seconds / 3600
 
 
 def _scaled(number: int, value: float | None) -> float | None:
@@ -204,7 +162,7 @@ def _caches(runs: list[RunConfig]) -> dict[str, float]:
         data, visual = run.data, run.visual
         if data.source != "original" or data.images is None:
             continue
-        images = _registered(data.images)
+        images = registered(data.images)
         sizes[f"images of {data.dataset}"] = images * FRAME * FRAME * 3 / GB
         if visual and visual.freeze_backbone:
             channels = BACKBONES[visual.backbone].node_channels

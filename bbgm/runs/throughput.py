@@ -2,7 +2,7 @@
 
 import datetime
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -78,7 +78,7 @@ def read_measurements(path: Path | None = None) -> list[Measurement]:
     return found
 
 
-def measurement_for(config: RunConfig, device: str, measurements: list[Measurement]) -> Measurement | None:
+def measurement_for(config: RunConfig, device: str, measurements: Sequence[Measurement]) -> Measurement | None:
     """The one that fits a run with the most settings, the latest of several; None if none fits."""
     settings = config.settings()
     fitting = [one for one in measurements if one.device == device and one.fits(settings)]

@@ -20,8 +20,12 @@ CONDA_ONLY = {"python", "pip", "setuptools", "cxx-compiler", "doctest"}
 
 """Installed from this checkout."""
 
-REFERENCES = {"torch-spline-conv": "SPLINE_VERSION", "pygmtools": "PYGMTOOLS_VERSION"}
-"""What only tests compare with, and the Makefile's variable of its version; installed where that is possible."""
+REFERENCES = {
+    "torch-spline-conv": "SPLINE_VERSION",
+    "pygmtools": "PYGMTOOLS_VERSION",
+    "snakemake-executor-plugin-slurm": "SLURM_PLUGIN_VERSION",
+}
+"""What only some tests or clusters need, and the Makefile's variable of its version; installed if possible."""
 
 
 def pinned(lines: list[str]) -> dict[str, str]:

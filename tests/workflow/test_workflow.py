@@ -2,9 +2,8 @@
 
 import json
 import os
+import re
 import shutil
-import subprocess
-import sys
 import time
 import zipfile
 from pathlib import Path
@@ -13,11 +12,11 @@ import pytest
 
 from bbgm.config import list_runs, load_run
 from bbgm.runs.results import FILES
+from bbgm.runs.throughput import read_measurements
+from bbgm.runs.work import request_for
 from bbgm.tables import SPECS as TABLES
+from tests.support.checkout import copy_checkout, snakemake, succeed
 
-BUDGETS = ["smoke", "demo", "willow", "paper"]
-NEEDED = ["Snakefile", "environment.yml", "config", "workflow", "profiles", "notebooks", "bbgm/published", "figures"]
-NEEDED_WHOLE = "measured"  # its folders are named after budgets
 SMOKE = ["--cores", "2", "--config", "budget=smoke"]
 
 
@@ -25,38 +24,8 @@ SMOKE = ["--cores", "2", "--config", "budget=smoke"]
 def checkout(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkout of the workflow's files without any result."""
     folder = tmp_path_factory.mktemp("checkout")
-    for name in NEEDED:
-        source = project / name
-        if source.is_dir():
-            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns(".*", "__pycache__", *BUDGETS))
-        else:
-            shutil.copy(source, folder / name)
-    shutil.copytree(project / NEEDED_WHOLE, folder / NEEDED_WHOLE)
-    for budget in BUDGETS:
-        assert (folder / f"config/budgets/{budget}.yaml").exists()
+    copy_checkout(project, folder)
     return folder
-
-
-def snakemake(folder: Path, *arguments: str, results: str = "") -> subprocess.CompletedProcess[str]:
-    """Run Snakemake in a checkout: results inside it or below ``results``, the demo data of this project's cache."""
-    environment = {key: value for key, value in os.environ.items() if key not in ("BBGM_RESULTS", "OMP_NUM_THREADS")}
-    cache = os.environ.get("BBGM_CACHE", str(Path(__file__).parents[2] / "cache"))
-    return subprocess.run(
-        [sys.executable, "-m", "snakemake", *arguments],
-        cwd=folder,
-        env={**environment, "BBGM_ROOT": str(folder), "BBGM_CACHE": cache, "BBGM_RESULTS": results},
-        capture_output=True,
-        text=True,
-        timeout=900,
-        check=False,
-    )
-
-
-def succeed(folder: Path, *arguments: str) -> str:
-    result = snakemake(folder, *arguments)
-    output = result.stdout + result.stderr
-    assert result.returncode == 0, output[-8000:]
-    return output
 
 
 def test_lint_is_clean(checkout: Path) -> None:
@@ -181,6 +150,18 @@ def test_wrong_configuration_is_named(checkout: Path, setting: str, named: str) 
     assert result.returncode != 0
     assert named in result.stdout + result.stderr
     assert "Traceback" not in result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(("gpus", "device"), [(0, "cpu"), (1, "gpu")])
+def test_a_job_asks_for_what_was_measured(checkout: Path, gpus: int, device: str) -> None:
+    """On the device that the profile names, whatever the machine has on which Snakemake was started."""
+    run = load_run("bbgm", "paper", 0, dataset="spair")
+    asked = ("--set-resources", f"train_run:gpu={gpus}", "--config", "budget=paper", "--dry-run")
+    plan = succeed(checkout, f"results/{run.folder.as_posix()}/run.ipynb", *asked)
+    request = request_for(run, device, read_measurements())
+    (memory, minutes) = re.findall(r"mem_mb=(\d+),.* runtime=(\d+)", plan)[0]
+    assert int(minutes) == request.minutes
+    assert int(memory) == pytest.approx(request.memory_mib * 1.048576, abs=1)
 
 
 def test_results_may_lie_anywhere(checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ import os
 import shutil
 import sys
 from contextlib import suppress
+from math import ceil
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -15,6 +16,8 @@ from bbgm.base.stopping import WORKS_FOR
 from bbgm.config import list_runs, read_experiment
 from bbgm.data.demo import demo_needs
 from bbgm.runs.results import missing_files, stored_hash
+from bbgm.runs.throughput import read_measurements
+from bbgm.runs.work import request_for
 from bbgm.tables import SPECS
 
 # Jobs use the Python that Snakemake runs in, even if its environment is not activated.
@@ -35,6 +38,7 @@ try:
             f"BBGM_RESULTS is {RESULTS!r}, and Snakemake takes what is between braces for a wildcard: choose a folder "
             "without braces in its path, or unset BBGM_RESULTS; results/ in the checkout works in any folder"
         )
+    MEASUREMENTS = read_measurements()
 except ValueError as error:
     raise WorkflowError(str(error)) from error
 if not RUNS:
@@ -45,8 +49,11 @@ LOGS = f"{OUT}/logs"
 RUN = f"{OUT}/{{dataset}}/{{filter}}/{{method}}/seed{{seed}}"
 FIGURES = "figures/{budget}"
 
-# One training run at a time on each GPU of this machine (profiles/default); a cluster's profile asks for one.
+# One training run at a time on each GPU of this machine (profiles/default). A cluster's profile asks for GPUs itself: the
+# machine on which Snakemake was started may have none.
 GPUS_OF_A_RUN = 1 if shutil.which("nvidia-smi") else 0
+GPUS_BY_PROFILE = workflow.resource_settings.overwrite_resources.get("train_run", {}).get("gpu")
+DEVICE = "gpu" if (GPUS_OF_A_RUN if GPUS_BY_PROFILE is None else GPUS_BY_PROFILE.value) else "cpu"
 
 BY_FOLDER = {run.folder.as_posix(): run for run in RUNS}
 TABLES = [name for name, spec in SPECS.items() if spec.made_of(RUNS)]
@@ -168,14 +175,14 @@ def threads_of_run(wildcards):
     return run_of(wildcards).threads
 
 
-def memory_of_run(wildcards):
-    """MB. Training the backbone keeps the maps of 16 images, and decoded pictures stay in the page cache."""
-    return 4096 if run_of(wildcards).data.source == "demo" else 16384
+def memory_of_run(wildcards, attempt):
+    """MB of the node's memory that a run asks for, from measured figures; a job that was killed asks for more."""
+    return ceil(request_for(run_of(wildcards), DEVICE, MEASUREMENTS, attempt).memory_mib * 1.048576)
 
 
-def minutes_of_run(wildcards):
-    """Limit on a cluster; a run that reaches it resumes from its last checkpoint when it is started again."""
-    return 120 if run_of(wildcards).data.source == "demo" else 1440
+def minutes_of_run(wildcards, attempt):
+    """Limit on a cluster, from measured figures; a run that reaches it resumes from its last checkpoint, with a longer one."""
+    return request_for(run_of(wildcards), DEVICE, MEASUREMENTS, attempt).minutes
 
 
 def hash_of_run(wildcards):

@@ -21,11 +21,12 @@ rule train_run:
     threads: threads_of_run
     resources:
         gpu=GPUS_OF_A_RUN,
+        training=1,  # so that a profile can limit how many run at a time
         mem_mb=memory_of_run,
         runtime=minutes_of_run,
     params:
         parameters=parameters_of_run,
         hash=hash_of_run,
     shell:
-        "exec python workflow/scripts/papermill.py {input.notebook:q} {output.notebook:q} --kernel python3 --cwd . --no-progress-bar --log-output"
+        "exec python workflow/scripts/one_gpu.py python workflow/scripts/papermill.py {input.notebook:q} {output.notebook:q} --kernel python3 --cwd . --no-progress-bar --log-output"
         " -y {params.parameters:q} > {log:q} 2>&1"
