@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import sys
 import time
 import zipfile
 from pathlib import Path
