@@ -118,7 +118,8 @@ def _info(path: Path, metadata: Mapping[str, str]) -> ModelInfo:
             "update bbgm, or export the model again"
         )
     try:
-        return ModelInfo(**{key: metadata[key] for key in TEXTS}, **{key: json.loads(metadata[key]) for key in VALUES})
+        content: dict[str, Any] = {key: metadata[key] for key in TEXTS}
+        return ModelInfo(**content, **{key: json.loads(metadata[key]) for key in VALUES})
     except (KeyError, ValueError) as error:
         raise ValueError(f"model file {path} is damaged: its header lacks or garbles {error}; copy it again") from error
 
@@ -127,7 +128,8 @@ def _checksum(metadata: Mapping[str, str], tensors: Mapping[str, Tensor]) -> str
     digest = hashlib.sha256(json.dumps(metadata, sort_keys=True).encode())
     for name, tensor in tensors.items():
         digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
-        digest.update(tensor.contiguous().view(-1).view(torch.uint8).numpy() if tensor.numel() else b"")
+        if tensor.numel():
+            digest.update(tensor.contiguous().view(-1).view(torch.uint8).numpy().tobytes())
     return digest.hexdigest()
 
 

@@ -166,7 +166,7 @@ class Model:
 
     def _instance(self, views: Sequence[View], places: Sequence[np.ndarray]) -> Instance:
         images = [_as_image(str(k), view.picture, xy) for k, (view, xy) in enumerate(zip(views, places, strict=True))]
-        pair = KeypointPair(images[0], images[1], *(np.arange(len(xy)) for xy in places))
+        pair = KeypointPair(images[0], images[1], np.arange(len(places[0])), np.arange(len(places[1])))
         with torch.no_grad(), reproducible(self.config.threads):
             seen = {image.image_id: self._features(view, image) for view, image in zip(views, images, strict=True)}
             self._matcher.source = lambda wanted: [seen[image.image_id] for image in wanted]

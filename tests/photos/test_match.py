@@ -41,7 +41,7 @@ def test_the_costs_are_those_of_training_and_evaluation(images: list[KeypointIma
     matcher = load_model().matcher
     one, two = (np.lexsort(image.xy.T) for image in images[:2])
     expected = matcher.instances([KeypointPair(images[0], images[1], one, two)])[0]
-    boxes = [(0.0, 0.0, *map(float, image.size)) for image in images[:2]]
+    boxes = [(0.0, 0.0, float(image.size[0]), float(image.size[1])) for image in images[:2]]
     (path1, points1), (path2, points2), *_ = drawn
     found = bbgm.match(path1, points1, path2, points2, box1=boxes[0], box2=boxes[1]).instance
     np.testing.assert_allclose(found.unary[np.ix_(one, two)], expected.unary, atol=1e-5)

@@ -10,15 +10,15 @@ import pytest
 from bbgm.photos.points import make_points
 
 SIZE = (100, 80)
-PLAIN = [[10, 20.5], [90, 20], [50, 70]]
-NAMED = {"a": [10, 20.5], "b": [90, 20], "c": [50, 70]}
+PLAIN: list[list[float]] = [[10, 20.5], [90, 20], [50, 70]]
+NAMED: dict[Any, Any] = {"a": [10, 20.5], "b": [90, 20], "c": [50, 70]}
 
 
 @pytest.mark.parametrize(
     "given",
     [
         PLAIN,
-        tuple(map(tuple, PLAIN)),
+        tuple(tuple(xy) for xy in PLAIN),
         np.array(PLAIN),
         np.array(PLAIN, dtype=np.float32),
         list(np.array(PLAIN)),

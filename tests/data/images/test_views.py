@@ -123,7 +123,7 @@ def test_names_without_a_side_stay() -> None:
 
 
 def test_both_images_of_a_pair_are_mirrored_or_none() -> None:
-    data = bare_dataset({"Cat": 12})
+    data = bare_dataset("X")
     protocol = ProtocolConfig(views=ViewsConfig(count=3, mirror=True))
     seen = set()
     for iteration in range(40):

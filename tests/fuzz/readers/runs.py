@@ -31,9 +31,16 @@ HISTORY = Subject(
     words=(b"epoch", b",", b"\n", b"\r", b'"', b"," * 300, b"1e999", b"loss"),
     text=True,
 )
+
+
+def _read_metrics(folder: Path) -> None:
+    make_room(folder / "none", load(folder).config)
+    load(folder)
+
+
 METRICS = Subject(
     file="metrics.json",
-    read=lambda folder: (make_room(folder / "none", load(folder).config), load(folder)),
+    read=_read_metrics,
     prepare=_copy_run,
     seeds=lambda: [(_stored()[-1] / "metrics.json").read_bytes()],
     words=(

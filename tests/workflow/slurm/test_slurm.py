@@ -142,7 +142,7 @@ def test_a_run_that_is_cancelled_or_killed_resumes(project: Path, tmp_path: Path
     run = "willow/intersection/bbgm/seed0"
     checkpoints = folder / f"results/smoke/{run}/checkpoint"
     ends: dict[str, str] = {}
-    reached = []
+    reached: list[int] = []
     small = ["--set-resources", "train_run:gpu=1", "train_run:mem_mb=2000", "train_run:runtime=60"]
     with Pipeline(folder, slurm, f"results/smoke/{run}/run.ipynb", *small) as pipeline:
         for fault in (cancel, exceed_memory, exceed_time):
