@@ -25,7 +25,7 @@ def parse_json(text: str | bytes, unique_keys: bool = False) -> Any:
     except RecursionError:
         raise ValueError(f"its lists and objects are nested more than {DEEPEST} levels deep") from None
     level = [content]
-    for _ in range(DEEPEST + 1):
+    for _ in range(DEEPEST):
         level = [
             part for whole in level if isinstance(whole, dict | list)
             for part in (whole.values() if isinstance(whole, dict) else whole) if isinstance(part, dict | list)
