@@ -13,7 +13,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 from bbgm.base.paths import project_root
-from bbgm.base.yaml_files import parse_yaml
+from bbgm.base.reading.yaml_files import parse_yaml
 
 VARIABLE = "BBGM_PLUGINS"
 _loaded: set[str] = set()

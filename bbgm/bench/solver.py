@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 import bbgm_solver as gm
 
-from bbgm.base.foreign import without_companions
-from bbgm.base.untrusted import parse_json
+from bbgm.base.reading.foreign import without_companions
+from bbgm.base.reading.untrusted import parse_json
 
 BEST_KNOWN = "best_known.json"
 HIT_PERCENT = 1e-4  # a value this close to the best known one counts as a hit

@@ -53,7 +53,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
 
 def _options(given: Sequence[str]) -> dict[str, list[Any]]:
     """The values of each setting, which are written as in a YAML list."""
-    from bbgm.base.yaml_files import parse_yaml
+    from bbgm.base.reading.yaml_files import parse_yaml
 
     options: dict[str, list[Any]] = {}
     for text in given:

@@ -9,7 +9,7 @@ unknown key or name, or a value out of range, is an error that names it.
 Imports `bbgm.base` only; the parts themselves are imported when a run first needs them.
 """
 
-from bbgm.base.yaml_files import read_yaml
+from bbgm.base.reading.yaml_files import read_yaml
 from bbgm.config.experiments import experiment_names, is_variant, read_experiment
 from bbgm.config.files import budget_names, check_budget, load_run, overlay
 from bbgm.config.make import make_data, make_run, setting_names

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bbgm.base.foreign import without_companions
 from bbgm.base.paths import project_root
+from bbgm.base.reading.foreign import without_companions
+from bbgm.base.reading.yaml_files import read_yaml
 from bbgm.base.registry import NAME
-from bbgm.base.yaml_files import read_yaml
 
 LONGEST = 200
 """Characters of a name."""

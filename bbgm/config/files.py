@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from bbgm.base.paths import project_root
+from bbgm.base.reading.yaml_files import read_yaml
 from bbgm.base.registry import NAME
-from bbgm.base.yaml_files import read_yaml
 from bbgm.config.experiments import read_experiment
 from bbgm.config.make import make_run
 from bbgm.config.models import FILTER_NAMES

@@ -5,8 +5,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from bbgm.base.reading.untrusted import repeated
 from bbgm.base.registry import name_in
-from bbgm.base.untrusted import repeated
 from bbgm.config.parts import BACKBONES
 
 Positive = Annotated[int, Field(gt=0, lt=2**31)]

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from bbgm.base.paths import project_root
-from bbgm.base.yaml_files import read_yaml
+from bbgm.base.reading.yaml_files import read_yaml
 from bbgm.config.experiments import experiment_names
 from bbgm.config.files import budget_names, check_budget, load_run
 from bbgm.config.models import FILTER_NAMES

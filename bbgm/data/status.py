@@ -4,8 +4,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bbgm.base.foreign import instead_of, without_companions
 from bbgm.base.paths import weights_root
+from bbgm.base.reading.foreign import instead_of, without_companions
 from bbgm.data.demo import demo_root, explain_missing_renderer
 from bbgm.data.fetch.download import expected_checksum, fits
 from bbgm.data.fetch.integrity import changed_files, manifest_path, matching, missing_files, sizes_in

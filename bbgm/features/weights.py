@@ -9,8 +9,8 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from bbgm.base.foreign import describe, without_companions
 from bbgm.base.paths import weights_root
+from bbgm.base.reading.foreign import describe, without_companions
 
 if TYPE_CHECKING:
     from torchvision.models import WeightsEnum

@@ -31,7 +31,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from bbgm.base.atomic import atomic_write
-from bbgm.base.foreign import describe
+from bbgm.base.reading.foreign import describe
 
 FORMAT, VERSION = "bbgm model", "1"
 TEXTS = ("name", "licence", "card")
@@ -119,7 +119,7 @@ def _info(path: Path, metadata: Mapping[str, str]) -> ModelInfo:
         )
     try:
         content: dict[str, Any] = {key: metadata[key] for key in TEXTS}
-        return ModelInfo(**content, **{key: json.loads(metadata[key]) for key in VALUES})
+        return ModelInfo(**content, **{key: parse_json(metadata[key]) for key in VALUES})
     except (KeyError, ValueError) as error:
         raise ValueError(f"model file {path} is damaged: its header lacks or garbles {error}; copy it again") from error
 
@@ -136,7 +136,7 @@ def _checksum(metadata: Mapping[str, str], tensors: Mapping[str, Tensor]) -> str
 def _with_sorted_header(content: bytes) -> bytes:
     """A safetensors file with its metadata in the order of their keys: the library writes them in any order."""
     (length,) = struct.unpack("<Q", content[:8])
-    header = json.loads(content[8 : 8 + length])
+    header = parse_json(content[8 : 8 + length])
     header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)

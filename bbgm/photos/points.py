@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bbgm.base.foreign import describe, joined
+from bbgm.base.reading.foreign import describe, joined
 
 LEAST = 3
 """A Delaunay triangulation needs as many points."""

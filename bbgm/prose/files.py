@@ -5,7 +5,7 @@ from pathlib import Path
 
 from bbgm.base.atomic import write_text
 from bbgm.base.paths import project_root
-from bbgm.base.untrusted import parse_json
+from bbgm.base.reading.untrusted import parse_json
 from bbgm.prose.markers import fill
 
 

@@ -21,7 +21,7 @@ from torch import nn
 
 from bbgm.base.atomic import atomic_write, write_json
 from bbgm.base.lock import FolderLock
-from bbgm.base.untrusted import parse_json
+from bbgm.base.reading.untrusted import parse_json
 from bbgm.features.weights import read_tensors
 
 KEEP = 2

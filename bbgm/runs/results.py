@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 from bbgm.base.atomic import write_text
 from bbgm.base.paths import results_root
-from bbgm.base.untrusted import parse_json
+from bbgm.base.reading.untrusted import parse_json
 from bbgm.config import RunConfig, hash_of, make_run, read_yaml
 from bbgm.runs.checks.checksums import CHECKSUMS, RECORD, altered_files, describe_altered
 from bbgm.scoring.predictions import Prediction, SetPrediction, read_predictions

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from bbgm.base.atomic import remove_leftovers, write_error, write_json
-from bbgm.base.untrusted import parse_json
+from bbgm.base.reading.untrusted import parse_json
 from bbgm.config import RunConfig, hash_of, read_yaml
 from bbgm.runs.checkpoint import DIVERGED
 from bbgm.runs.checks.checksums import RECORD, altered_files

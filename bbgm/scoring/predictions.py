@@ -6,7 +6,7 @@ import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 import numpy as np
 
@@ -103,12 +103,11 @@ def read_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray
     Raises:
         ValueError: the file is truncated or is something else.
     """
-    try:
-        columns = _unpacked(path)
-    except OSError:
-        raise
-    except Exception as error:  # zip files and arrays raise about ten different types where they are broken
-        raise ValueError(f"{path} holds no predictions ({error}): delete it and run 'bbgm train' again") from error
+    with path.open("rb") as file:
+        try:
+            columns = _unpacked(file)
+        except Exception as error:  # zip files and arrays raise about ten different types where they are broken
+            raise ValueError(f"{path} holds no predictions ({error}): delete it and run 'bbgm train' again") from error
     of_sets = {name.removeprefix("sets_"): array for name, array in columns.items() if name.startswith("sets_")}
     of_pairs = {name: array for name, array in columns.items() if not name.startswith("sets_")}
     for found, names in ((of_pairs, (*_TEXT, *_RAGGED)), (of_sets, (*_TEXT, *_SET_NUMBERS, *_SET_RAGGED))):
@@ -119,11 +118,11 @@ def read_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray
     return of_pairs, of_sets
 
 
-def _unpacked(path: Path) -> dict[str, np.ndarray]:
+def _unpacked(file: BinaryIO) -> dict[str, np.ndarray]:
     """The arrays of a .npz file. Nothing is unpickled, and no length is believed before the bytes are there."""
     arrays: dict[str, np.ndarray] = {}
     left = MOST_BYTES
-    with zipfile.ZipFile(path) as archive:
+    with zipfile.ZipFile(file) as archive:
         for info in archive.infolist():
             left -= info.file_size
             if left < 0:

@@ -201,11 +201,11 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "fault", ["raise KeyError('x')", "raise ValueError('no name')", "while True: pass", "bytearray(2**30 + 2**28)"]
+    "fault", ["raise KeyError('x')", "raise ValueError('no name')", "while True: pass", "b'x' * (2**30 + 2**28)"]
 )
 def test_the_check_finds_what_it_is_for(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.fuzz.check.SECONDS", 1)
     code = compile(fault, "fault", "exec")
-    subject = Subject(file="a", read=lambda folder: exec(code), seeds=lambda: [b""])
+    subject = Subject(file="file.bin", read=lambda folder: exec(code), seeds=lambda: [b""])
     with pytest.raises(Finding):
         check(subject, b"", tmp_path)

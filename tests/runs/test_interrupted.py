@@ -140,8 +140,9 @@ def test_a_run_that_is_killed_again_and_again_ends_with_the_same_results(
     config: RunConfig, undisturbed: dict[str, Any], tmp_path: Path
 ) -> None:
     chance, folder = random.Random(0), tmp_path / "run"
+    kill_again_and_again(config, tmp_path / "once", 0, 0, chance)  # loads the modules
     began = time.perf_counter()
-    kill_again_and_again(config, tmp_path / "once", 0, 0, chance)
+    kill_again_and_again(config, tmp_path / "twice", 0, 0, chance)
     counts = kill_again_and_again(config, folder, 5, time.perf_counter() - began, chance)
     assert counts.total() > 0
     assert results_of(folder) == undisturbed

@@ -142,7 +142,7 @@ def test_a_killed_run_goes_on_although_settings_have_come(
     checkpoint.write_text(json.dumps({**json.loads(checkpoint.read_text()), "config_hash": hash_of(stored)}))
     caplog.set_level("INFO", "bbgm")
     record = run(config, tmp_path / "killed")
-    assert "resumed after epoch 1 of 2" in caplog.text
+    assert "resumed after iteration 1 of 2" in caplog.text
     assert record.metrics["config_hash"] == hash_of(stored)
     for name in ("model.safetensors", "predictions.npz", "test_pairs.json"):
         assert (record.folder / name).read_bytes() == expected[name]

@@ -20,7 +20,7 @@ from posixpath import normpath
 from stat import S_IFMT, S_IFREG, S_ISLNK
 from typing import IO, Any, Literal, TypeVar, cast
 
-from bbgm.base.foreign import instead_of, is_companion
+from bbgm.base.reading.foreign import instead_of, is_companion
 from bbgm.data.fetch.integrity import FileState, Manifest
 
 T = TypeVar("T")

@@ -13,9 +13,9 @@ from pathlib import Path
 import pooch
 
 from bbgm.base.atomic import atomic_write
-from bbgm.base.foreign import instead_of
 from bbgm.base.lock import folder_lock
-from bbgm.base.untrusted import parse_json
+from bbgm.base.reading.foreign import instead_of
+from bbgm.base.reading.untrusted import parse_json
 from bbgm.data.fetch.archive import ArchiveError, read_through, unpack
 from bbgm.data.fetch.integrity import (
     changed_files,

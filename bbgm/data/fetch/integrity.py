@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from bbgm.base.atomic import atomic_write
-from bbgm.base.foreign import is_companion
+from bbgm.base.reading.foreign import is_companion
 from bbgm.data.fetch.sources import Item
 
 HEADER = ["file", "bytes", "sha256"]

@@ -18,7 +18,7 @@ from typing import Any
 from tqdm import tqdm
 
 from bbgm.base.atomic import WriteError, atomic_write
-from bbgm.base.untrusted import parse_json
+from bbgm.base.reading.untrusted import parse_json
 
 TIMEOUT = (15, 60)
 """Longest time to connect, and without receiving a byte, s."""

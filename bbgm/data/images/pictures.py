@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from bbgm.base.foreign import describe
+from bbgm.base.reading.foreign import describe
 from bbgm.data.images.similar import similar_file
 
 FRAME = 256

@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from bbgm.base.foreign import joined
-from bbgm.base.untrusted import repeated
+from bbgm.base.reading.foreign import joined
+from bbgm.base.reading.untrusted import repeated
 from bbgm.data.readers.annotated import AnnotatedObject, Optional
 
 Key = int | str

@@ -25,8 +25,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from bbgm.base.foreign import describe, joined
-from bbgm.base.untrusted import parse_json
+from bbgm.base.reading.foreign import describe, joined
+from bbgm.base.reading.untrusted import parse_json
 from bbgm.data.images.crops import CropCache
 from bbgm.data.images.drops import EITHER, Drop, DropReport
 from bbgm.data.images.keypoints import SUBSETS, KeypointImage, Subset

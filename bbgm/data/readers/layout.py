@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from bbgm.base.foreign import is_companion
+from bbgm.base.reading.foreign import is_companion
 
 _DEPTH, _MOST = 5, 2000  # levels, and folders in all, that are looked at
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bbgm.base.foreign import describe
+from bbgm.base.reading.foreign import describe
 
 _MATRIX, _COMPRESSED = 14, 15
 # How numbers are stored, and of which class they are: MATLAB stores doubles that are small integers as integers.

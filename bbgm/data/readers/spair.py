@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from bbgm.base.foreign import describe, joined
-from bbgm.base.untrusted import parse_json
+from bbgm.base.reading.foreign import describe, joined
+from bbgm.base.reading.untrusted import parse_json
 from bbgm.data.fetch.sources import find
 from bbgm.data.images.crops import CropCache
 from bbgm.data.images.drops import Drop, DropReport

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from bbgm.base.atomic import atomic_write
-from bbgm.base.foreign import describe
-from bbgm.base.untrusted import parse_json, repeated
+from bbgm.base.reading.foreign import describe
+from bbgm.base.reading.untrusted import parse_json, repeated
 from bbgm.data.fetch.sources import find
 from bbgm.data.images.keypoints import SUBSETS, Subset
 

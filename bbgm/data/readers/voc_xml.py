@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from bbgm.base.foreign import describe, joined
+from bbgm.base.reading.foreign import describe, joined
 from bbgm.data.images.pictures import Box
 
 

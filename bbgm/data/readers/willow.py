@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from bbgm.base.foreign import joined, without_companions
+from bbgm.base.reading.foreign import joined, without_companions
 from bbgm.data.fetch.integrity import published_names
 from bbgm.data.fetch.sources import find
 from bbgm.data.images.crops import CropCache

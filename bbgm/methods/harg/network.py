@@ -43,7 +43,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from bbgm.base.untrusted import parse_json
+from bbgm.base.reading.untrusted import parse_json
 from bbgm.data.images.keypoints import Dataset, KeypointImage
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.graphs.delaunay import complete_edges

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bbgm.base.atomic import write_text
-from bbgm.base.untrusted import parse_json
+from bbgm.base.reading.untrusted import parse_json
 
 RECORD = "metrics.json"
 CHECKSUMS = "checksums"

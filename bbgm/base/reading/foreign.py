@@ -40,6 +40,8 @@ def describe(path: Path, fault: str) -> str:
 def instead_of(path: Path) -> str:
     """What a file is instead of what its name says, and the remedy; "" if it may be what it says."""
     try:
+        if not path.is_file():  # a pipe would wait for its writer
+            return ""
         with path.open("rb") as file:
             start = file.read(_START).removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     except (OSError, ValueError):  # ValueError: a name with a null character, which no file has

@@ -4,7 +4,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from bbgm.base.foreign import SHOWN, describe, is_companion, joined, without_companions
+from bbgm.base.reading.foreign import SHOWN, describe, is_companion, joined, without_companions
 
 
 @pytest.mark.parametrize("name", ["._a.png", "Car/._Cars_000a.mat", ".DS_Store", "Car/.DS_Store", "__MACOSX/Car/a.png"])

@@ -5,8 +5,8 @@ from typing import Any
 
 import yaml
 
-from bbgm.base.foreign import without_companions
-from bbgm.base.untrusted import repeated
+from bbgm.base.reading.foreign import without_companions
+from bbgm.base.reading.untrusted import repeated
 
 LONGEST, MOST_VALUES, DEEPEST = 2**18, 100_000, 50
 """Bytes of a file; values that it may have with its aliases written out, and levels of them. Configurations have some

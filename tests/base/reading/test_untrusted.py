@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from bbgm.base import yaml_files
-from bbgm.base.untrusted import DEEPEST, parse_json, repeated
-from bbgm.base.yaml_files import parse_yaml, read_yaml
+from bbgm.base.reading import yaml_files
+from bbgm.base.reading.untrusted import DEEPEST, parse_json, repeated
+from bbgm.base.reading.yaml_files import parse_yaml, read_yaml
 
 
 @pytest.mark.parametrize(("start", "end"), [("[", "]"), ('{"a":', "}")])
