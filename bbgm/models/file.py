@@ -32,6 +32,7 @@ from torch import Tensor
 
 from bbgm.base.atomic import atomic_write
 from bbgm.base.reading.foreign import describe
+from bbgm.base.reading.untrusted import parse_json
 
 FORMAT, VERSION = "bbgm model", "1"
 TEXTS = ("name", "licence", "card")

@@ -6,7 +6,6 @@
     {"nose": [412.5, 80], "left ear": [390, 31], "tail": [120, 205]}   named
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bbgm.base.reading.foreign import describe, joined
+from bbgm.base.reading.untrusted import parse_json
 
 LEAST = 3
 """A Delaunay triangulation needs as many points."""
@@ -77,18 +77,11 @@ def _read(path: Path) -> Any:
     if not path.exists():
         raise FileNotFoundError(f"no points file {path}: give a JSON file that holds {SHAPES}")
     try:
-        return json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=_unique)
+        return parse_json(path.read_text(encoding="utf-8-sig"), unique_keys=True)
     except OSError as error:
         raise ValueError(f"points file {path} cannot be read ({error.strerror}): give a JSON file") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise ValueError(f"points file {describe(path, f'is not valid JSON ({error}): correct it')}") from error
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    names = [name for name, _ in pairs]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise ValueError(f"the name {twice[0]!r} occurs twice")
-    return dict(pairs)
 
 
 def _parse(given: Any, what: str) -> Points:

@@ -37,7 +37,7 @@ ELSEWHERE = {  # each of these calls is in one place, which checks what it is gi
     "torch.load": {"bbgm/features/weights.py"},
     "ElementTree.parse": {"bbgm/data/readers/voc_xml.py"},
     "Image.open": {"bbgm/data/images/pictures.py", "bbgm/features/pretrain.py"},
-    "subprocess.run": {"bbgm/base/machine.py"},
+    "subprocess.run": {"bbgm/base/machine.py", "workflow/scripts/one_gpu.py"},
     "tarfile.open": {"bbgm/data/fetch/archive.py"},
     "zipfile.ZipFile": {
         *("bbgm/data/fetch/archive.py", "bbgm/scoring/predictions.py", "bbgm/features/weights.py"),
