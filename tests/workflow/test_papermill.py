@@ -206,7 +206,8 @@ def test_this_python_runs_a_notebook_without_a_home_folder(
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("BBGM_CACHE", str(tmp_path / "cache"))
-    notebook = v4.new_notebook(cells=[v4.new_code_cell(CELL)], metadata={"kernelspec": {"name": "python3"}})
+    kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    notebook = v4.new_notebook(cells=[v4.new_code_cell(CELL)], metadata={"kernelspec": kernelspec})
     nbformat.write(notebook, tmp_path / "in.ipynb")
     command = [sys.executable, str(project / "workflow/scripts/papermill.py"), "in.ipynb", "out.ipynb"]
     done = subprocess.run(
