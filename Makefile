@@ -71,8 +71,8 @@ $(MODULE): $(PACKAGES)
 
 .PHONY: check
 check:
-	@case "$$PWD" in *[\;\"\\\`*?\<\>\|]*) echo "CMake compiles nothing in $$PWD: move the checkout to a folder" \
-	  'without ; " \ ` * ? < > | in its name'; exit 1;; esac
+	@case "$$PWD" in *[\;\"\\\`*?\<\>\|{}]*) echo "CMake and Snakemake do not work in $$PWD: move the checkout to a folder" \
+	  'without ; " \ ` * ? < > | { } in its path'; exit 1;; esac
 	@$(if $(PYTHON),,$(error Python 3.11 or later is needed and none was found: install it, or run make PYTHON=/path/to/python3))
 	@$(if $(CXX_FOUND),,$(error a C++17 compiler is needed for the solver and none was found: install g++ or clang++, or set CXX))
 

@@ -67,6 +67,11 @@ def put_own_kernel_first() -> None:
     os.environ["JUPYTER_PATH"] = os.pathsep.join([own, *others])
 
 
+def put_own_programs_first() -> None:
+    """Let processes that this one starts find the programs of this Python first, also if it is not activated."""
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+
+
 if __name__ == "__main__":
     provide_folders()
     put_own_kernel_first()

@@ -160,7 +160,7 @@ def test_a_job_asks_for_what_was_measured(checkout: Path, gpus: int, device: str
     asked = ("--set-resources", f"train_run:gpu={gpus}", "--config", "budget=paper", "--dry-run")
     plan = succeed(checkout, f"results/{run.folder.as_posix()}/run.ipynb", *asked)
     request = request_for(run, device, read_measurements())
-    (memory, minutes) = re.findall(r"mem_mb=(\d+),.* runtime=(\d+)", plan)[0]
+    memory, minutes = (re.findall(rf"\b{name}=(\d+)", plan)[0] for name in ("mem_mb", "runtime"))
     assert int(minutes) == request.minutes
     assert int(memory) == pytest.approx(request.memory_mib * 1.048576, abs=1)
 
@@ -177,21 +177,27 @@ def test_results_may_lie_anywhere(checkout: Path, tmp_path: Path, monkeypatch: p
         output = snakemake(checkout, *plan, results=results).stdout
         assert f"bbgm data demo willow --budget smoke > {quoted} 2> " in output
     braces = snakemake(checkout, *plan, results="{a}")
-    assert f"BBGM_RESULTS is '{checkout}/{{a}}', and Snakemake takes what is between braces" in braces.stderr
-    assert "Traceback" not in braces.stderr
+    assert (
+        f"BBGM_RESULTS is '{checkout}/{{a}}', and Snakemake takes what is between braces"
+        in braces.stdout + braces.stderr
+    )
+    assert "Traceback" not in braces.stdout + braces.stderr
     wrong = snakemake(checkout, *plan, results="~nobody_of_that_name/r")
     assert "BBGM_RESULTS is '~nobody_of_that_name/r': there is no such user" in wrong.stdout + wrong.stderr
 
 
-ODD = "-a b's (c) {d} $e & ; ü"
+ODD = "-a b's (c) $e & ; ü"
 """The name of a folder, with what shells, make and Snakemake treat specially."""
 
 
 @pytest.mark.slow  # starts a job, which reads or renders the demo data
 def test_a_job_in_folders_with_odd_names(checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Checkout, environment, cache and temporary files are in such folders, and the environment is not activated."""
-    folder = tmp_path / ODD
-    shutil.copytree(checkout, folder, symlinks=True)
+    folder, braces = tmp_path / ODD, tmp_path / "{d}"
+    shutil.copytree(checkout, braces, symlinks=True)
+    refused = snakemake(braces, "--dry-run", *SMOKE)
+    assert f"the checkout is in {braces}, and Snakemake takes what is between braces" in refused.stdout + refused.stderr
+    braces.rename(folder)
     environment, used = folder / ".venv", Path(sys.prefix)
     (environment / "bin").mkdir(parents=True)
     for program in (used / "bin").iterdir():

@@ -3,13 +3,13 @@
 import json
 import os
 import shutil
-import sys
 from contextlib import suppress
 from math import ceil
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
+from bbgm.base.account import put_own_programs_first
 from bbgm.base.paths import results_root
 from bbgm.base.plugins import check_names, choose_plugins
 from bbgm.base.stopping import WORKS_FOR
@@ -21,7 +21,7 @@ from bbgm.runs.work import request_for
 from bbgm.tables import SPECS
 
 # Jobs use the Python that Snakemake runs in, even if its environment is not activated.
-os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+put_own_programs_first()
 
 # Jobs end with this process, also if it is killed: else they would go on, and stand in the way of the next start.
 os.environ[WORKS_FOR] = str(os.getpid())
@@ -33,6 +33,11 @@ try:
         choose_plugins(plugins)  # for this process and its jobs
     RESULTS = str(results_root()) if os.environ.get("BBGM_RESULTS") else "results"
     RUNS = list_runs(BUDGET, config)
+    if set("{}") & set(workflow.basedir):
+        raise ValueError(
+            f"the checkout is in {workflow.basedir}, and Snakemake takes what is between braces for a wildcard: move it "
+            "to a folder without braces in its path"
+        )
     if set("{}") & set(RESULTS):
         raise ValueError(
             f"BBGM_RESULTS is {RESULTS!r}, and Snakemake takes what is between braces for a wildcard: choose a folder "
