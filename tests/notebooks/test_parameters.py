@@ -6,6 +6,7 @@ from typing import Any
 
 import nbformat
 import pytest
+from papermill.iorw import load_notebook_node
 from papermill.parameterize import parameterize_notebook
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
@@ -21,7 +22,7 @@ WRONG: dict[Any, list[Any]] = {
 
 def start(notebook: Path, parameters: dict[str, Any]) -> dict[str, Any]:
     """The namespace of a notebook that was given parameters, after its cell that checks them."""
-    content = parameterize_notebook(nbformat.read(notebook, as_version=4), parameters)
+    content = parameterize_notebook(load_notebook_node(str(notebook)), parameters)
     cells = [cell.source for cell in content.cells if cell.cell_type == "code"]
     checked = next(k for k, source in enumerate(cells) if source.startswith("check_parameters("))
     namespace: dict[str, Any] = {"In": [""]}
