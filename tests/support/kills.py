@@ -30,11 +30,13 @@ def kill_again_and_again(
 ) -> Counter[str]:
     """Make a run, although its process gets SIGKILL or SIGTERM ``kills`` times.
 
+    The first signal is sent as soon as there is a checkpoint, so that there is one however fast the machine is.
+
     Args:
         config: of the run.
         folder: of the run.
         kills: how many signals are sent at most; a run that ends before it gets one counts as none.
-        seconds: about how long an undisturbed run takes; a signal comes at a moment up to then.
+        seconds: about how long an undisturbed run takes; each later signal comes at a random moment up to then.
         chance: draws signals and moments.
 
     Returns:
@@ -46,12 +48,13 @@ def kill_again_and_again(
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(PRELOADED)
     counts: Counter[str] = Counter()
-    for _attempt in range(kills):
+    for attempt in range(kills):
         process = context.Process(target=_work, args=(config.to_yaml(), folder))
         process.start()
-        while process.is_alive() and not (folder / ".lock").exists():
+        awaited, delay = (".lock", chance.uniform(0, seconds)) if attempt else ("checkpoint/*.json", 0.0)
+        while process.is_alive() and not any(folder.glob(awaited)):
             time.sleep(0.002)
-        process.join(chance.uniform(0, seconds))
+        process.join(delay)
         if process.is_alive():
             signum = chance.choice((signal.SIGKILL, signal.SIGTERM))
             process.kill() if signum == signal.SIGKILL else process.terminate()
