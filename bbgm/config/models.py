@@ -156,7 +156,7 @@ class BackboneConfig(Model):
 
 
 class OptimiserConfig(Model):
-    """Adam, or what other methods' papers use, with a step schedule (paper Sec. 4, 'Hyperparameters')."""
+    """Adam, or what other methods' papers use, with a step schedule (paper Sec. 4, 'Hyperparameters') or another."""
 
     kind: Literal["adam", "sgd"] = Field("adam", description="sgd: with Nesterov's momentum of 0.9")
 
@@ -167,6 +167,10 @@ class OptimiserConfig(Model):
     backbone_factor: float = Field(0.01, ge=0, description="learning rate of the backbone relative to the rest")
     milestones: tuple[Count, ...] = Field((1,), description="epochs after which decay multiplies the learning rate")
     decay: float = Field(0.5, gt=0, le=1)
+    schedule: Literal["steps", "cosine"] = Field(
+        "steps", description="of the learning rate: decay at each milestone, or half a cosine down to 0"
+    )
+    warm_up: Count = Field(0, description="iterations at the start in which the learning rate grows from 0")
 
     @property
     def pairs(self) -> int:

@@ -1,6 +1,7 @@
 """The training loop: Adam or SGD with a step schedule (paper Sec. 4), a checkpoint after each epoch or more often."""
 
 import logging
+import math
 import time
 from typing import Any
 
@@ -22,9 +23,19 @@ MOMENTUM = 0.9  # of SGD
 log = logging.getLogger(__name__)
 
 
-def learning_rate_factor(epoch: int, optimiser: OptimiserConfig) -> float:
-    """Factor on all learning rates in an epoch (counted from 0): ``decay`` for each milestone that is reached."""
-    return float(optimiser.decay ** sum(milestone <= epoch for milestone in optimiser.milestones))
+def learning_rate_factor(epoch: int, iteration: int, optimiser: OptimiserConfig) -> float:
+    """Factor on all learning rates in an iteration of an epoch, both counted from 0.
+
+    It is ``decay`` for each milestone that is reached, or half a cosine from 1 down to 0 over all iterations. In the
+    first ``warm_up`` iterations it is multiplied by a share that grows to 1.
+    """
+    done = epoch * optimiser.iterations_per_epoch + iteration
+    if optimiser.schedule == "cosine":
+        total = optimiser.epochs * optimiser.iterations_per_epoch
+        factor = (1 + math.cos(math.pi * done / total)) / 2
+    else:
+        factor = float(optimiser.decay ** sum(milestone <= epoch for milestone in optimiser.milestones))
+    return factor * min(1.0, (done + 1) / (optimiser.warm_up + 1))
 
 
 def make_optimiser(matcher: Matcher, config: RunConfig, parent: RunRecord | None = None) -> torch.optim.Optimizer:
@@ -76,14 +87,14 @@ def fit(
     if history:
         log.info("resumed after iteration %d of %d", len(history), settings.epochs * settings.iterations_per_epoch)
     for epoch in range(start, settings.epochs):
-        factor = learning_rate_factor(epoch, settings)
-        for group, rate in zip(optimiser.param_groups, rates, strict=True):
-            group["lr"] = rate * factor
         matcher.train()
         title = f"{config.method} seed {config.seed}, epoch {epoch + 1}/{settings.epochs}"
         first = done if epoch == start else 0
         with stop_later() as stop:
             for iteration in progress(range(first, settings.iterations_per_epoch), title, show_progress):
+                factor = learning_rate_factor(epoch, iteration, settings)
+                for group, rate in zip(optimiser.param_groups, rates, strict=True):
+                    group["lr"] = rate * factor
                 history.append(_step(matcher, optimiser, dataset, config, epoch, iteration))
                 finished = iteration + 1
                 last = finished == settings.iterations_per_epoch

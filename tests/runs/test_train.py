@@ -1,5 +1,6 @@
 """Runs on the smoke budget: files, idempotence, resuming after SIGKILL and from damaged checkpoints."""
 
+import itertools
 import json
 import os
 import signal
@@ -183,10 +184,27 @@ def test_learning_rates_are_those_of_multi_step_lr(milestones: tuple[int, ...], 
     schedule = torch.optim.lr_scheduler.MultiStepLR(optimiser, list(milestones), gamma=decay)
     settings = OptimiserConfig(milestones=milestones, decay=decay)
     for epoch in range(6):
-        factor = learning_rate_factor(epoch, settings)
+        assert 0.25 * learning_rate_factor(epoch, 0, settings) == pytest.approx(optimiser.param_groups[0]["lr"])
+        assert learning_rate_factor(epoch, 99, settings) == learning_rate_factor(epoch, 0, settings)
+        optimiser.step()
+        schedule.step()
+
+
+def test_learning_rates_are_those_of_cosine_annealing_lr() -> None:
+    optimiser = torch.optim.Adam([torch.nn.Parameter(torch.zeros(1))], lr=0.25)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, 12)
+    settings = OptimiserConfig(schedule="cosine", epochs=3, iterations_per_epoch=4, milestones=())
+    for epoch, iteration in itertools.product(range(3), range(4)):
+        factor = learning_rate_factor(epoch, iteration, settings)
         assert 0.25 * factor == pytest.approx(optimiser.param_groups[0]["lr"])
         optimiser.step()
         schedule.step()
+
+
+def test_learning_rates_grow_while_they_warm_up() -> None:
+    settings = OptimiserConfig(warm_up=4, epochs=2, iterations_per_epoch=3, milestones=(1,))
+    factors = [learning_rate_factor(epoch, iteration, settings) for epoch in range(2) for iteration in range(3)]
+    assert factors == pytest.approx([0.2, 0.4, 0.6, 0.5 * 0.8, 0.5, 0.5])
 
 
 def _fit(config: RunConfig, folder: Path) -> tuple[dict[str, torch.Tensor], History]:

@@ -117,6 +117,26 @@ def test_edge_nce(pairs):
         torch.testing.assert_close(matcher.loss(pairs), torch.stack(losses).mean(), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("names", ["class", "shared"])
+def test_sup_con(pairs, names):
+    """Both sides of all pairs together; keypoints whose name no other one has are only told from."""
+    matcher = with_terms(terms={"sup_con": 2.0}, names=names).eval()
+    with torch.no_grad():
+        z, labels = [], []
+        for (x, y, _), pair in zip(features_of(matcher, pairs), pairs, strict=True):
+            for rows, kept, image in ((x, pair.kept1, pair.source), (y, pair.kept2, pair.target)):
+                z += list(rows)
+                labels += [(image.cls if names == "class" else "", image.names[k]) for k in kept]
+        means = []
+        for i, label in enumerate(labels):
+            others = [k for k in range(len(z)) if k != i]
+            shares = torch.log_softmax(torch.stack([START * similarity(z[i], z[k]) for k in others]), dim=0)
+            right = torch.tensor([labels[k] == label for k in others])
+            means += [-shares[right].mean()] if right.any() else []
+        assert 0 < len(means) <= len(z)
+        torch.testing.assert_close(matcher.loss(pairs), 2 * torch.stack(means).mean(), rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("name", ["within", "across"])
 def test_consistency(pairs, name):
     matcher = with_terms(terms={name: 1.0}).eval()
