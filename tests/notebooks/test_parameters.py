@@ -44,8 +44,8 @@ def test_cells_before_the_check_only_import(notebook: Path) -> None:
 
 @EACH
 def test_wrong_types_and_names_stop_a_notebook(notebook: Path) -> None:
-    namespace = start(notebook, {"budget": "demo"})
-    assert namespace["budget"] == "demo"
+    namespace = start(notebook, {"budget": "smoke"})
+    assert namespace["budget"] == "smoke"
     for name, kind in namespace["__annotations__"].items():
         with pytest.raises(ValueError, match=f"no parameter '{name}s'"):
             start(notebook, {f"{name}s": namespace[name]})

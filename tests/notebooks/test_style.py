@@ -58,7 +58,7 @@ def test_one_typed_and_commented_parameters_cell(notebook: Path) -> None:
     (cell,) = [cell for cell in code(notebook) if "parameters" in cell.metadata.get("tags", [])]
     for line in cell.source.splitlines():
         assert re.fullmatch(r"\w+: [\w\[\], |]+ = .+  # \S.*", line), f"not `name: type = value  # meaning`: {line}"
-    assert re.search(r'^budget: str = "smoke"', cell.source, re.MULTILINE)
+    assert re.search(r'^budget: str = "demo"', cell.source, re.MULTILINE)
     cells = code(notebook)
     assert cells[cells.index(cell) + 1].source.startswith("check_parameters(globals())\n")
 
