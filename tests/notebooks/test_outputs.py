@@ -1,4 +1,4 @@
-"""Every notebook runs at the budget `smoke`, and the outputs tagged ``nbval-check-output`` are those of its file there."""
+"""Every notebook runs at the budget `smoke`; its outputs tagged ``nbval-check-output`` are those of its file there."""
 
 import os
 import subprocess
