@@ -39,7 +39,7 @@ SNAKEMAKE = exec 9>.venv/.at_work; if command -v flock >/dev/null; then \
 	  [ -z "$$(ls -A .snakemake/locks 2>/dev/null)" ] || $(RUN) snakemake --unlock >/dev/null 2>&1; fi; \
 	$(RUN) snakemake 9>&-
 
-.PHONY: all setup test test-sanitize test-kills test-slurm fuzz willow lab clean help
+.PHONY: all setup test test-sanitize test-kills test-slurm fuzz willow notebooks lab clean help
 
 all: setup ## set up, then make the tables, figures and notebooks of the demo budget
 	@echo "== Making tables, figures and notebooks: snakemake --cores all"
@@ -161,6 +161,12 @@ fuzz: setup ## fuzz solve and solve_multi (needs clang), read_dd, and every read
 willow: setup ## make runs, tables and figures of the real Willow images; needs BBGM_DATA and BBGM_WEIGHTS
 	@echo "== Willow: about forty minutes on 2 cores"
 	@$(SNAKEMAKE) --cores all --config budget=willow
+
+notebooks: setup ## store the notebooks with the outputs of the demo budget, and those that the tests expect at smoke (half an hour)
+	@$(SNAKEMAKE) --cores all
+	@for study in gradients beyond; do $(RUN) snakemake --cores all --configfile config/studies/$$study.yaml; done
+	@python workflow/scripts/store_notebooks.py
+	@python -m tests.support.notebooks
 
 lab: setup ## open the notebooks in JupyterLab, on this machine only and with a token
 	@$(RUN) jupyterlab --ip=127.0.0.1
