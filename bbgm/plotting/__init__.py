@@ -13,16 +13,20 @@ from bbgm.plotting.filtering import plot_filters
 from bbgm.plotting.gallery import plot_gallery, plot_images, plot_methods, typical_predictions
 from bbgm.plotting.landscape import plot_gradients, plot_loss_landscape, plot_slopes
 from bbgm.plotting.matching import draw_matching, plot_matching, plot_matchings
+from bbgm.plotting.schematics.consistency import plot_consistency
+from bbgm.plotting.schematics.network import plot_image_features, plot_pair_costs
 from bbgm.plotting.solvers import plot_solver_table, plot_time_and_gap
-from bbgm.plotting.style import RIGHT, WIDTH, WRONG, new_figure, save_figure, style, write_figure
+from bbgm.plotting.style import RIGHT, WIDE, WIDTH, WRONG, new_figure, save_figure, style, write_figure
 
 __all__ = [
     "RIGHT",
+    "WIDE",
     "WIDTH",
     "WRONG",
     "draw_matching",
     "new_figure",
     "plot_bounds",
+    "plot_consistency",
     "plot_construction",
     "plot_costs",
     "plot_cycle",
@@ -30,6 +34,7 @@ __all__ = [
     "plot_filters",
     "plot_gallery",
     "plot_gradients",
+    "plot_image_features",
     "plot_images",
     "plot_layer",
     "plot_learning_curves",
@@ -38,6 +43,7 @@ __all__ = [
     "plot_matching",
     "plot_matchings",
     "plot_methods",
+    "plot_pair_costs",
     "plot_relaxations",
     "plot_slopes",
     "plot_solver_table",

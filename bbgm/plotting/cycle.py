@@ -1,4 +1,4 @@
-"""Cycle consistency: three images and the matchings between each two of them (paper Fig. 3)."""
+"""Cycle consistency: a broken cycle of three images, and what the joint solution makes of it (paper Fig. 3)."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bbgm.data.images.keypoints import FRAME, Dataset
-from bbgm.plotting.matching import draw_match
-from bbgm.plotting.style import WIDTH, new_figure, styled
-from bbgm.scoring.cycles import contradicted
+from bbgm.plotting.matching import draw_line
+from bbgm.plotting.style import AGREES, DEMANDS, WIDE, WRONG, new_figure, styled
+from bbgm.scoring.cycles import BrokenCycle, contradicted, most_telling
 from bbgm.scoring.predictions import SetPrediction
 
 if TYPE_CHECKING:
@@ -20,21 +20,25 @@ CORNERS = np.array([[0, 0], [FRAME + GAP, 0], [(FRAME + GAP) / 2, FRAME + GAP]])
 """Upper left corners of the three images, px."""
 
 Pair = tuple[int, int]
+Line = tuple[tuple[int, int], tuple[int, int], str]
+"""Two keypoints, each (image, number), and the colour of the line between them."""
 
 
 @styled
-def plot_cycle(dataset: Dataset, triple: Sequence[SetPrediction], *, width: float = WIDTH) -> "Figure":
-    """On the left the three pairs matched separately, on the right the joint solution.
+def plot_cycle(dataset: Dataset, triple: Sequence[SetPrediction], *, width: float = WIDE) -> "Figure":
+    """One broken cycle: on the left the three pairs matched separately, on the right the joint solution.
 
-    A match that is part of a broken cycle (i is matched with j and j with k, but i not with k) is red and dashed, the
-    others are green, be they right or wrong; a keypoint that is matched in no image is a small white dot.
+    Dark: i is matched with j, and j with k. Dashed and orange: what i and k are matched with instead of each other.
+    Light, on the right: the joint matches of these keypoints. Other keypoints are small white dots. Which cycle it is
+    says :func:`bbgm.scoring.cycles.most_telling`.
 
     Args:
         dataset: contains the images, in its test part.
         triple: the three pairs of three images of one test set, e.g. from :func:`bbgm.scoring.cycles.most_repaired`.
 
     Raises:
-        ValueError: these are not the pairs of three images of one set, or an image is not in the data set.
+        ValueError: these are not the pairs of three images of one set, they do not contradict each other, or an image
+            is not in the data set.
     """
     numbers = sorted({number for one in triple for number in (one.p, one.q)})
     pairs = {(numbers.index(one.p), numbers.index(one.q)): one for one in triple}
@@ -46,35 +50,65 @@ def plot_cycle(dataset: Dataset, triple: Sequence[SetPrediction], *, width: floa
     images = {image.image_id: image for image in dataset.images(triple[0].cls, "test")}
     if absent := [name for name in names if name not in images]:
         raise ValueError(f"{absent[0]} is not a test image of this data set: open the one that the run was made with")
-    figure = new_figure(width / 2 + 0.3, width)
+    cycle = BrokenCycle(*((numbers.index(graph), node) for graph, node in most_telling(triple)))
+    alone, joint = ({pair: getattr(one, name) for pair, one in pairs.items()} for name in ("assignment", "joint"))
     truth = {pair: one.truth for pair, one in pairs.items()}
-    for ax, title, found in zip(
-        figure.subplots(1, 2),
-        ("each pair alone", "jointly"),
-        ({pair: one.assignment for pair, one in pairs.items()}, {pair: one.joint for pair, one in pairs.items()}),
-        strict=True,
+    titles = [f"{title}: {_describe(found, truth)}" for title, found in (("each pair alone", alone), ("jointly", joint))]
+    alt = f"Three images of the class {triple[0].cls} and a broken cycle of their matches. " + ". ".join(titles)
+    figure = new_figure(width / 2 + 0.3, width, alt=alt.replace("\n", " "))
+    for ax, title, lines in zip(
+        figure.subplots(1, 2), titles, (_lines_alone(cycle, alone), _lines_joint(cycle, joint)), strict=True
     ):
         points = [images[name].xy[part] + corner for name, part, corner in zip(names, kept, CORNERS, strict=True)]
         for name, (left, top) in zip(names, CORNERS, strict=True):
             extent = (left, left + FRAME, top + FRAME, top)
             ax.imshow(images[name].crop(), extent=extent, interpolation="antialiased")
-        _draw_matchings(ax, points, found)
-        ax.set_title(f"{title}: {_describe(found, truth)}", pad=2)
+        _draw_cycle(ax, points, cycle, lines)
+        ax.set_title(title, pad=2)
         ax.set(xlim=(-4, 2 * FRAME + GAP + 4), ylim=(2 * FRAME + GAP + 4, -4), aspect="equal")
         ax.axis("off")
     return figure
 
 
-def _draw_matchings(ax: "Axes", points: Sequence[np.ndarray], matchings: Mapping[Pair, np.ndarray]) -> None:
-    broken = contradicted(matchings)
-    matched = [np.zeros(len(part), dtype=bool) for part in points]
-    for (p, q), match in matchings.items():
-        for i in np.flatnonzero(match >= 0):
-            draw_match(ax, points[p][i], points[q][match[i]], right=not broken[p, q][i])
-            matched[p][i] = matched[q][match[i]] = True
-    for part, used in zip(points, matched, strict=True):
-        x, y = part[~used].T
-        ax.plot(x, y, "o", color="white", markersize=2.4, markeredgecolor="black", markeredgewidth=0.4, zorder=5)
+def _partner(matchings: Mapping[Pair, np.ndarray], node: tuple[int, int], graph: int) -> int:
+    """What a keypoint (image, number) is matched with in another image, -1 = nothing."""
+    image, number = node
+    if image < graph:
+        return int(matchings[image, graph][number])
+    sources = np.flatnonzero(matchings[graph, image] == number)
+    return int(sources[0]) if len(sources) else -1
+
+
+def _lines_alone(cycle: BrokenCycle, matchings: Mapping[Pair, np.ndarray]) -> list[Line]:
+    """The two matches of a broken cycle, and those of its ends that contradict them."""
+    lines = [(cycle.start, cycle.middle, DEMANDS), (cycle.middle, cycle.end, DEMANDS)]
+    for node, (graph, _) in ((cycle.start, cycle.end), (cycle.end, cycle.start)):
+        if (other := _partner(matchings, node, graph)) >= 0:
+            lines.append((node, (graph, other), WRONG))
+    return lines
+
+
+def _lines_joint(cycle: BrokenCycle, matchings: Mapping[Pair, np.ndarray]) -> list[Line]:
+    """Every match of the keypoints of a cycle."""
+    lines: dict[frozenset[tuple[int, int]], Line] = {}
+    for node in cycle:
+        for graph in {0, 1, 2} - {node[0]}:
+            if (other := _partner(matchings, node, graph)) >= 0:
+                lines[frozenset((node, (graph, other)))] = (node, (graph, other), AGREES)
+    return list(lines.values())
+
+
+def _draw_cycle(ax: "Axes", points: Sequence[np.ndarray], cycle: BrokenCycle, lines: Sequence[Line]) -> None:
+    for xy in points:
+        ax.plot(*xy.T, "o", color="white", markersize=2.4, markeredgecolor="black", markeredgewidth=0.4, zorder=3)
+    for (p, i), (q, j), colour in lines:
+        draw_line(ax, points[p][i], points[q][j], colour, dashed=colour == WRONG, width=1.8)
+    for letter, (image, node) in zip("ijk", cycle, strict=True):
+        x, y = points[image][node]
+        ax.annotate(
+            f"${letter}$", (x, y), xytext=(5, 4), textcoords="offset points", fontsize=8, zorder=6,
+            bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.85},
+        )  # fmt: skip
 
 
 def _describe(matchings: Mapping[Pair, np.ndarray], truth: Mapping[Pair, np.ndarray]) -> str:

@@ -67,15 +67,17 @@ def draw_match(ax: "Axes", start: np.ndarray, end: np.ndarray, right: bool) -> N
     draw_line(ax, start, end, RIGHT if right else WRONG, dashed=not right)
 
 
-def draw_line(ax: "Axes", start: np.ndarray, end: np.ndarray, colour: str, *, dashed: bool = False) -> None:
+def draw_line(
+    ax: "Axes", start: np.ndarray, end: np.ndarray, colour: str, *, dashed: bool = False, width: float = 0.9
+) -> None:
     """One line between two points, with a mark at each end; call it under the project's style."""
     from matplotlib.patheffects import Normal, Stroke
 
     # A thin white rim keeps the line visible on any image.
-    rim = [Stroke(linewidth=1.8, foreground="white", alpha=0.8), Normal()]
+    rim = [Stroke(linewidth=width + 0.9, foreground="white", alpha=0.8), Normal()]
     (x1, y1), (x2, y2) = start, end
     ax.plot(
-        [x1, x2], [y1, y2], color=colour, linestyle=(0, (3, 1.2)) if dashed else "-", linewidth=0.9,
+        [x1, x2], [y1, y2], color=colour, linestyle=(0, (3, 1.2)) if dashed else "-", linewidth=width,
         path_effects=rim, zorder=4 if dashed else 3,
     )  # fmt: skip
     ax.plot(

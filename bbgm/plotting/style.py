@@ -20,8 +20,11 @@ T = TypeVar("T")
 
 SHEET = Path(__file__).with_name("bbgm.mplstyle")
 WIDTH = 4.8  # in: text width of the paper, 122 mm
+WIDE = 7.2  # in: of diagrams and of pictures side by side, which would be too small otherwise
 # Green and red of the paper's matchings, in tints that colour-blind readers tell apart.
 RIGHT, WRONG = "#009E73", "#D55E00"
+# Of cycles (paper Fig. 3): matches that agree, and two that demand a third. What contradicts them is WRONG.
+AGREES, DEMANDS = "#7CCBB0", "#00523C"
 NOTEBOOK_DPI = 160
 
 # Without date and program version, or the bytes would differ between runs and between installations.
@@ -59,21 +62,25 @@ def styled(function: Callable[P, T]) -> Callable[P, T]:
 
 
 @styled
-def new_figure(height: float, width: float = WIDTH) -> "Figure":
-    """An empty figure in the project's style, sizes in inches. A notebook shows it when it is a cell's last value."""
+def new_figure(height: float, width: float = WIDTH, *, alt: str = "") -> "Figure":
+    """An empty figure in the project's style, sizes in inches. A notebook shows it when it is a cell's last value.
+
+    Args:
+        alt: what the figure shows, for readers who do not see it; a notebook stores it with the picture.
+    """
     from matplotlib.figure import Figure
 
     class NotebookFigure(Figure):
         """Figure that shows itself without pyplot's inline backend."""
 
-        def _repr_png_(self) -> bytes:
+        def _repr_png_(self) -> tuple[bytes, dict[str, str]]:
             import io
 
             buffer = io.BytesIO()
             with style():
                 _fix_layout(self)
                 self.savefig(buffer, format="png", dpi=NOTEBOOK_DPI, metadata=METADATA[".png"])
-            return buffer.getvalue()
+            return buffer.getvalue(), {"alt": alt} if alt else {}
 
     return NotebookFigure(figsize=(width, height))
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from math import comb
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,11 +13,18 @@ Matchings = Mapping[tuple[int, int], np.ndarray]
 """For each two graphs p < q: (n_p,) integers, node of q, -1 = unmatched."""
 
 
-def contradicted(matchings: Matchings) -> dict[tuple[int, int], np.ndarray]:
-    """The matches that are part of a broken cycle: i - j and j - k are matches of three graphs, but i - k is not.
+class BrokenCycle(NamedTuple):
+    """Nodes of three graphs, each (graph, node): ``start - middle`` and ``middle - end`` are matches, and so
+    ``start - end`` should be one, but is not.
+    """
 
-    Returns:
-        For each pair of graphs (n_p,) bool.
+    start: tuple[int, int]
+    middle: tuple[int, int]
+    end: tuple[int, int]
+
+
+def broken_cycles(matchings: Matchings) -> list[BrokenCycle]:
+    """All of them, triple by triple of graphs.
 
     Raises:
         ValueError: the pair of two of the graphs is missing.
@@ -24,21 +32,40 @@ def contradicted(matchings: Matchings) -> dict[tuple[int, int], np.ndarray]:
     graphs = sorted({graph for pair in matchings for graph in pair})
     if missing := [pair for pair in combinations(graphs, 2) if pair not in matchings]:
         raise ValueError(f"no matching of graphs {missing[0]}: give one for every two of {graphs}")
+    partners: dict[tuple[int, int], dict[int, int]] = {}
+    for (p, q), match in matchings.items():
+        partners[p, q] = {i: j for i, j in enumerate(np.asarray(match).tolist()) if j >= 0}
+        partners[q, p] = {j: i for i, j in partners[p, q].items()}
+    return [
+        BrokenCycle((a, i), (b, j), (c, partners[b, c][j]))
+        for p, q, r in combinations(graphs, 3)
+        for a, b, c in ((q, p, r), (p, q, r), (p, r, q))
+        for i, j in partners[a, b].items()
+        if j in partners[b, c] and partners[a, c].get(i) != partners[b, c][j]
+    ]
+
+
+def contradicted(matchings: Matchings) -> dict[tuple[int, int], np.ndarray]:
+    """The matches that are part of a broken cycle.
+
+    Returns:
+        For each pair of graphs (n_p,) bool.
+
+    Raises:
+        ValueError: the pair of two of the graphs is missing.
+    """
     broken = {pair: np.zeros(len(match), dtype=bool) for pair, match in matchings.items()}
-    for triple in combinations(graphs, 3):
-        for pair, mask in _broken_in(matchings, *triple).items():
-            broken[pair] |= mask
+    for cycle in broken_cycles(matchings):
+        for other in (cycle.start, cycle.end):
+            (p, i), (q, _) = sorted((other, cycle.middle))
+            broken[p, q][i] = True
     return broken
 
 
 def inconsistent_triples(matchings: Matchings) -> list[tuple[int, int, int]]:
     """The triples of graphs, p < q < r, with a broken cycle."""
-    graphs = sorted({graph for pair in matchings for graph in pair})
-    return [
-        triple
-        for triple in combinations(graphs, 3)
-        if any(mask.any() for mask in _broken_in(matchings, *triple).values())
-    ]
+    found = {tuple(sorted(graph for graph, _ in cycle)) for cycle in broken_cycles(matchings)}
+    return [triple for triple in combinations(sorted({g for pair in matchings for g in pair}), 3) if triple in found]
 
 
 def inconsistent_percent(predictions: Sequence[SetPrediction]) -> dict[str, float]:
@@ -75,6 +102,35 @@ def most_repaired(predictions: Sequence[SetPrediction]) -> tuple[SetPrediction, 
     return max(triples, key=lambda triple: sum(_right(one.joint, one) - _right(one.assignment, one) for one in triple))
 
 
+def most_telling(triple: Sequence[SetPrediction]) -> BrokenCycle:
+    """Of the broken cycles of three images, one whose three keypoints the joint solution matches rightly.
+
+    If there is none, the one with the most right joint matches; among equals the first in which the start has another
+    partner than the end, then the first of all.
+
+    Args:
+        triple: the three pairs of three images of a test set.
+
+    Raises:
+        ValueError: their matchings, each pair alone, do not contradict each other.
+    """
+    pairs = {(one.p, one.q): one for one in triple}
+    cycles = broken_cycles({pair: one.assignment for pair, one in pairs.items()})
+    if not cycles:
+        raise ValueError(f"the matchings of {[(one.source, one.target) for one in triple]} do not contradict each other")
+
+    def order(cycle: BrokenCycle) -> tuple[int, bool]:
+        right = 0
+        for ends in combinations(sorted(cycle), 2):
+            (p, i), (q, j) = ends
+            right += int(pairs[p, q].joint[i] == j == pairs[p, q].truth[i])
+        (p, i), (q, j) = sorted((cycle.start, cycle.end))
+        match = pairs[p, q].assignment
+        return right, bool(match[i] >= 0 or j in match)
+
+    return max(cycles, key=order)
+
+
 def _by_set(predictions: Sequence[SetPrediction]) -> Iterable[dict[tuple[int, int], SetPrediction]]:
     """The pairs of each set."""
     sets: dict[tuple[str, int], dict[tuple[int, int], SetPrediction]] = {}
@@ -85,18 +141,3 @@ def _by_set(predictions: Sequence[SetPrediction]) -> Iterable[dict[tuple[int, in
 
 def _right(found: np.ndarray, one: SetPrediction) -> int:
     return int(np.sum((found >= 0) & (found == one.truth)))
-
-
-def _broken_in(matchings: Matchings, p: int, q: int, r: int) -> dict[tuple[int, int], np.ndarray]:
-    pq, qr, pr = (np.asarray(matchings[pair]) for pair in ((p, q), (q, r), (p, r)))
-    broken = {pair: np.zeros(len(match), dtype=bool) for pair, match in (((p, q), pq), ((q, r), qr), ((p, r), pr))}
-    back_r = {k: j for j, k in enumerate(qr.tolist()) if k >= 0}
-    to_p = {j: i for i, j in enumerate(pq.tolist()) if j >= 0}
-    for i, (j, k) in enumerate(zip(pq.tolist(), pr.tolist(), strict=True)):
-        if j >= 0 and k >= 0 and qr[j] != k:  # j - i - k
-            broken[p, q][i] = broken[p, r][i] = True
-        if j >= 0 and qr[j] >= 0 and qr[j] != k:  # i - j - k
-            broken[p, q][i] = broken[q, r][j] = True
-        if k in back_r and to_p.get(back_r[k]) != i:  # i - k - j
-            broken[p, r][i] = broken[q, r][back_r[k]] = True
-    return broken

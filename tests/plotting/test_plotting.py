@@ -17,12 +17,9 @@ from matplotlib.text import Text
 
 from bbgm import plotting
 from bbgm.config import ProtocolConfig, make_data
-from bbgm.data import Dataset, open_dataset
+from bbgm.data import open_dataset
 from bbgm.data import test_pairs as draw_test_pairs
 from bbgm.data.sampling.pairs import KeypointPair
-from bbgm.plotting.cycle import CORNERS
-from bbgm.scoring.cycles import most_repaired
-from bbgm.scoring.predictions import SetPrediction
 from bbgm.tables import Table
 from tests.support.images import grey_image
 
@@ -109,45 +106,6 @@ def test_a_gallery_needs_as_many_assignments_as_pairs(pair: KeypointPair) -> Non
         plotting.plot_matchings([pair, pair], [pair.truth])
 
 
-@pytest.fixture
-def triple(tmp_path: Path) -> tuple[Dataset, list[SetPrediction]]:
-    """Three images of three keypoints; alone, two matches go wrong, jointly none."""
-    places = {name: np.random.default_rng(ord(name)).uniform(10, 246, (3, 2)) for name in "abc"}
-    images = [grey_image(tmp_path, name, xy, ("x", "y", "z")) for name, xy in places.items()]
-    three, found = np.arange(3), {(0, 1): [0, 1, 2], (0, 3): [0, 1, -1], (1, 3): [1, 0, -1]}
-    predictions = [
-        SetPrediction("Cup", f"Cup/{'ab?c'[p]}", f"Cup/{'ab?c'[q]}", "", three, three, np.array(match), three, 4, p, q,
-                      np.array([0, 1, -1]))
-        for (p, q), match in found.items()
-    ]  # fmt: skip
-    return Dataset("cups", {"Cup": ()}, {"Cup": tuple(images)}), predictions
-
-
-def test_broken_cycles_are_red_and_dashed_and_mended_jointly(triple: tuple[Dataset, list[SetPrediction]]) -> None:
-    figure = plotting.plot_cycle(*triple)
-    alone, joint = figure.axes
-    styles = [(to_hex(line.get_color()).upper(), line.is_dashed()) for line in match_lines(alone)]
-    assert sorted(styles) == sorted([(plotting.RIGHT, False)] + 6 * [(plotting.WRONG, True)])
-    assert [line.is_dashed() for line in match_lines(joint)] == 6 * [False]
-    assert alone.get_title() == "each pair alone: 7 matches, 5 right,\n6 in a broken cycle"
-    assert joint.get_title() == "jointly: 6 matches, 6 right,\nnone in a broken cycle"
-    data, predictions = triple
-    ends = {tuple(np.round(end, 6)) for line in match_lines(joint) for end in np.asarray(line.get_xydata())}
-    images = [image.xy[:2] + corner for image, corner in zip(data.test["Cup"], CORNERS, strict=True)]
-    assert ends == {tuple(np.round(point, 6)) for xy in images for point in xy}
-    assert most_repaired(predictions) == tuple(predictions)
-
-
-def test_a_cycle_needs_three_pairs_of_one_set_and_their_images(triple: tuple[Dataset, list[SetPrediction]]) -> None:
-    data, predictions = triple
-    with pytest.raises(ValueError, match=r"\('Cup', 4, 0, 1\).* are not the three pairs"):
-        plotting.plot_cycle(data, predictions[:2])
-    with pytest.raises(ValueError, match="are not the three pairs"):
-        plotting.plot_cycle(data, [*predictions[:2], replace(predictions[2], number=5)])
-    with pytest.raises(ValueError, match="Cup/a is not a test image"):
-        plotting.plot_cycle(Dataset("cups", {"Cup": ()}, {"Cup": data.test["Cup"][1:]}), predictions)
-
-
 def test_files_are_byte_identical_and_undated(pair: KeypointPair, tmp_path: Path) -> None:
     def draw(name: str) -> list[bytes]:
         figure = plotting.plot_matchings([pair, pair, pair], [pair.truth] * 3, edges=True)
@@ -176,12 +134,13 @@ def test_other_suffixes_are_refused_and_leave_nothing(pair: KeypointPair, tmp_pa
 def test_showing_a_figure_in_a_notebook_does_not_change_its_file(pair: KeypointPair, tmp_path: Path) -> None:
     figure = plotting.plot_matchings([pair], [pair.truth])
     saved = plotting.save_figure(figure, tmp_path / "first")[1].read_bytes()
-    shown = figure._repr_png_()
+    shown, described = figure._repr_png_()
     assert shown.startswith(b"\x89PNG")
+    assert described == {"alt": "A matching drawn on two images. Cup: 6 of 6."}
     assert plotting.save_figure(figure, tmp_path / "second")[1].read_bytes() == saved
 
     other = plotting.plot_matchings([pair], [pair.truth])
-    assert other._repr_png_() == shown
+    assert other._repr_png_()[0] == shown
     assert plotting.save_figure(other, tmp_path / "third")[1].read_bytes() == saved
 
 

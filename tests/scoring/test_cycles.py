@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bbgm.scoring.cycles import contradicted, inconsistent_triples, most_repaired
+from bbgm.scoring.cycles import broken_cycles, contradicted, inconsistent_triples, most_repaired
 from bbgm.scoring.predictions import SetPrediction
 
 
@@ -28,6 +28,11 @@ def test_matches_of_broken_cycles_are_marked(
     marked = {pair: np.flatnonzero(mask).tolist() for pair, mask in contradicted(found).items() if mask.any()}
     assert marked == broken
     assert inconsistent_triples(found) == ([(0, 1, 2)] if broken else [])
+
+
+def test_a_broken_cycle_is_two_matches_that_are_not_closed() -> None:
+    found = matchings(m01=[0, 1], m12=[0, 1], m02=[0, -1])
+    assert broken_cycles(found) == [((0, 1), (1, 1), (2, 1))]
 
 
 def test_more_graphs_and_a_definition_by_matrices() -> None:
