@@ -22,7 +22,7 @@ from bbgm.config.models import (
     OptimiserConfig,
     ProtocolConfig,
 )
-from bbgm.config.parameters import check_parameters
+from bbgm.config.parameters import check_parameters, choose
 from bbgm.config.parts import (
     AFFINITIES,
     BACKBONES,
@@ -65,6 +65,7 @@ __all__ = [
     "budget_names",
     "check_budget",
     "check_parameters",
+    "choose",
     "experiment_names",
     "flatten",
     "hash_of",

@@ -1,28 +1,32 @@
 """The parameters of a notebook, checked before anything is computed with them.
 
-papermill writes the parameters that it is given into a cell of their own. It only warns of a name that the notebook
+:func:`check_parameters` looks at their names and types, and at the values that are known in advance; :func:`choose` is
+for those that depend on the data, such as the number of a class. papermill writes the parameters that it is given into a cell of their own. It only warns of a name that the notebook
 does not have, and it takes ``-p seed 1.0`` for a float.
 """
 
 import ast
 import difflib
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Container, Mapping, Sequence
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 INJECTED = "# Parameters"
 """How the cell begins that papermill adds."""
 
 
-def check_parameters(namespace: Mapping[str, Any]) -> None:
-    """Check names and types of the parameters that a notebook was given; call it with ``globals()``.
+def check_parameters(namespace: Mapping[str, Any], **allowed: Container[Any]) -> None:
+    """Check names, types and values of the parameters that a notebook was given; call it with ``globals()``.
 
     The notebook has one cell of parameters, each written as ``name: type = value``.
 
     Args:
         namespace: of the notebook. ``In`` has the cells that were executed.
+        allowed: by the name of a parameter, the values that it can have, e.g. ``size=range(3, 17)``.
 
     Raises:
-        ValueError: a name that is not a parameter, or a value of another type.
+        ValueError: a name that is not a parameter, a value of another type, or one that is not allowed.
     """
     from pydantic import TypeAdapter, ValidationError
 
@@ -39,8 +43,39 @@ def check_parameters(namespace: Mapping[str, Any]) -> None:
         except ValidationError:
             kind = expected.__name__ if isinstance(expected, type) else str(expected)
             faults.append(f"parameter {name} is {namespace[name]!r}, which is not of type {kind}")
+        else:
+            if name in allowed and namespace[name] not in allowed[name]:
+                faults.append(f"parameter {name} is {namespace[name]!r}: give {_described(allowed[name])}")
     if faults:
         raise ValueError("; ".join(faults))
+
+
+def choose(choices: Sequence[T], **parameter: Any) -> T:
+    """The choice that a parameter names: by its position, if it is an integer, or as such.
+
+    Args:
+        choices: what there is.
+        parameter: one, as ``name=value``.
+
+    Raises:
+        ValueError: there is no such choice.
+    """
+    ((name, value),) = parameter.items()
+    if isinstance(value, int):
+        if 0 <= value < len(choices):
+            return choices[value]
+        allowed = f"0 to {len(choices) - 1}"
+        if not isinstance(choices, range):
+            allowed += f" ({', '.join(f'{k} = {choice}' for k, choice in enumerate(choices))})"
+    else:
+        if value in choices:
+            return choices[choices.index(value)]
+        allowed = _described(choices)
+    raise ValueError(f"parameter {name} is {value!r}: give {allowed}")
+
+
+def _described(allowed: Any) -> str:
+    return f"{allowed[0]} to {allowed[-1]}" if isinstance(allowed, range) else f"one of {', '.join(map(str, allowed))}"
 
 
 def _injected(cells: Any) -> list[str]:

@@ -30,7 +30,8 @@ def plot_match(match: Match, *, edges: bool = False, width: float = WIDTH) -> "F
     """
     widths = [HEIGHT * picture.size[0] / picture.size[1] for picture in match.pictures]
     total = sum(widths) + GAP + 2 * BORDER
-    figure = new_figure(width * (HEIGHT + 2 * BORDER) / total + 0.18, width)
+    alt = f"A matching drawn on two pictures: {_title(match)}."
+    figure = new_figure(width * (HEIGHT + 2 * BORDER) / total + 0.18, width, alt=alt)
     ax = figure.subplots()
     places = []
     starts = (0.0, widths[0] + GAP)

@@ -6,7 +6,7 @@ import numpy as np
 
 from bbgm.data.images.keypoints import FRAME, KeypointImage
 from bbgm.plotting.matching import draw_edges, plot_matching
-from bbgm.plotting.style import WIDTH, new_figure, styled
+from bbgm.plotting.style import WIDE, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +19,7 @@ MARK = "#D55E00"
 
 
 @styled
-def plot_extraction(steps: "PairSteps", node: int, *, width: float = WIDTH) -> "Figure":
+def plot_extraction(steps: "PairSteps", node: int, *, width: float = WIDE) -> "Figure":
     """Each image's graph, and how much each cell of its two maps resembles one keypoint of the source.
 
     Args:
@@ -31,7 +31,12 @@ def plot_extraction(steps: "PairSteps", node: int, *, width: float = WIDTH) -> "
     pair = steps.pair
     if not 0 <= node < len(pair.kept1):
         raise ValueError(f"keypoint {node} is not one of the {len(pair.kept1)} of the source")
-    figure = new_figure(0.72 * width, width)
+    sizes = ["x".join(map(str, part.shape)) for part in steps.source.maps]
+    alt = (
+        f"Source above target, class {pair.source.cls}. Left the image with its graph; then the maps of {sizes[0]} and "
+        f"{sizes[1]}, coloured by how much each cell resembles keypoint {node} of the source."
+    )
+    figure = new_figure(0.72 * width, width, alt=alt)
     axes = figure.subplots(2, 3)
     similar = [_similarity_to_keypoint(steps, level, node) for level in (0, 1)]
     ends = [(pair.source, pair.kept1, node), (pair.target, pair.kept2, int(pair.truth[node]))]
@@ -53,7 +58,6 @@ def plot_extraction(steps: "PairSteps", node: int, *, width: float = WIDTH) -> "
                 _ring(ax, image.xy[kept[marked]], solid=row == 0)
             ax.set(xlim=(0, FRAME), ylim=(FRAME, 0), xticks=[], yticks=[])
         ax_image.set_ylabel(("source", "target")[row])
-    sizes = ["x".join(map(str, part.shape)) for part in steps.source.maps]
     for ax, title in zip(axes[0], ("keypoints and graph", f"relu4_2, {sizes[0]}", f"relu5_1, {sizes[1]}"), strict=True):
         ax.set_title(title)
     return figure
@@ -86,7 +90,7 @@ def _ring(ax: "Axes", xy: np.ndarray, solid: bool) -> None:
 
 
 @styled
-def plot_construction(steps: "PairSteps", assignment: np.ndarray, *, width: float = WIDTH) -> "Figure":
+def plot_construction(steps: "PairSteps", assignment: np.ndarray, *, width: float = WIDE) -> "Figure":
     """From features to the matching: similarities before and after refinement, costs, coefficients, solution.
 
     In the matrices dark is what the solver likes. A row is a keypoint (or an edge) of the source, a column one of the
@@ -95,7 +99,12 @@ def plot_construction(steps: "PairSteps", assignment: np.ndarray, *, width: floa
     Args:
         assignment: (n1,), the solver's matching, -1 = unmatched.
     """
-    figure = new_figure(0.7 * width, width)
+    right, true = int(np.sum((assignment >= 0) & (assignment == steps.pair.truth))), int(np.sum(steps.pair.truth >= 0))
+    alt = (
+        "Four matrices: the cosine of the keypoints' features before and after SplineCNN, the vertex costs and the edge "
+        f"costs. Below, the sorted coefficients a, and the solver's matching drawn on both images: {right} of {true} right."
+    )
+    figure = new_figure(0.7 * width, width, alt=alt)
     grid = figure.add_gridspec(2, 12, height_ratios=(1, 1))
     tops = [figure.add_subplot(grid[0, 3 * k : 3 * k + 3]) for k in range(4)]
     visual, refined = (
@@ -117,7 +126,6 @@ def plot_construction(steps: "PairSteps", assignment: np.ndarray, *, width: floa
     ax_a.axhline(0, color="0.7", linewidth=0.5, linestyle="-", zorder=0)
     ax_a.set(xlabel="share of the channels (%)", title="coefficients $a(g)$, sorted", xlim=(0, 100))
     ax_a.legend(loc="lower right")
-    right, true = int(np.sum((assignment >= 0) & (assignment == steps.pair.truth))), int(np.sum(steps.pair.truth >= 0))
     plot_matching(ax_match, steps.pair, assignment, edges=True, title=f"the solver's matching: {right} of {true} right")
     return figure
 
@@ -131,7 +139,7 @@ def plot_layer(
     gradient: np.ndarray,
     truth: np.ndarray,
     *,
-    width: float = WIDTH,
+    width: float = WIDE,
 ) -> "Figure":
     """One training step of the solver layer on one pair, as matrices (n1, n2); dots mark the true matches.
 
@@ -141,7 +149,12 @@ def plot_layer(
         gradient: what the vertex costs get, (y_lambda - y) / lambda.
         truth: (n1,), index into the target's keypoints, -1 = no partner.
     """
-    figure = new_figure(0.32 * width, width)
+    changed, wrong = int(np.count_nonzero(gradient)), int(np.sum(match[truth >= 0].argmax(axis=1) != truth[truth >= 0]))
+    alt = (
+        "Five matrices of keypoints by keypoints: costs, costs with margin, the matching y, the matching on the moved "
+        f"costs, and the gradient. y misses {wrong} of {np.sum(truth >= 0)} true matches; {changed} entries have a gradient."
+    )
+    figure = new_figure(0.32 * width, width, alt=alt)
     axes = figure.subplots(1, 5)
     order, dots = _diagonal(truth, costs.shape[1])
     for ax, title, matrix in zip(axes, ("costs $c^v$", "with margin"), (costs, margin), strict=False):

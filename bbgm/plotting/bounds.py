@@ -37,7 +37,13 @@ def plot_bounds(
         raise ValueError(f"{len(traces)} instances and {len(optima)} optima: give at least one, and as many of each")
     if any(not optimum < 0 for optimum in optima):
         raise ValueError(f"every optimum must be below zero, not {list(optima)}")
-    figure = new_figure(0.27 * width * len(traces) + 0.3, width)
+    ends = ", ".join(
+        f"{title} by {name} {'with' if abs(trace[-1][2] - trace[-1][1]) < 1e-6 else 'without'} proof"
+        for title, methods in traces.items()
+        for name, trace in methods.items()
+    )
+    alt = f"Cost of the best matching so far, falling, and lower bound, rising, against the steps of solvers: {ends}."
+    figure = new_figure(0.27 * width * len(traces) + 0.3, width, alt=alt)
     axes = figure.subplots(len(traces), len(steps), squeeze=False, sharex="col", sharey=True)
     longest = {name: max(len(methods[name]) for methods in traces.values()) for name in steps}
     for row, (title, methods), optimum in zip(axes, traces.items(), optima, strict=True):
@@ -49,8 +55,8 @@ def plot_bounds(
             ax.step(k, value, where="post", label="cost of the best matching so far")
             ax.step(k, lower, where="post", label="lower bound")
             ax.axhline(0, color="0.3", linestyle="-", linewidth=0.5, zorder=0)
-            ends = (value[-1], 4, "bottom"), (lower[-1], -4, "top")
-            for y, offset, side in ends if round(value[-1] - lower[-1], 1) > 0 else ends[:1]:
+            marks = (value[-1], 4, "bottom"), (lower[-1], -4, "top")
+            for y, offset, side in marks if round(value[-1] - lower[-1], 1) > 0 else marks[:1]:
                 text = f"{y:+.1f} %" if round(y, 1) else "0 %"
                 place = "left" if len(k) < 0.3 * longest[name] else "right"
                 ax.annotate(text, (k[-1], y), (0, offset), textcoords="offset points", ha=place, va=side)
@@ -79,7 +85,9 @@ def plot_relaxations(gaps: "pd.DataFrame", *, width: float = WIDTH) -> "Figure":
     """
     if gaps.empty:
         raise ValueError("no gaps to draw: give at least one instance and one bound")
-    figure = new_figure(0.1 * width + 0.24 * len(gaps.columns), width)
+    means = ", ".join(f"{name} {gaps[name].mean():.1f} %" for name in gaps.columns)
+    alt = f"How far {len(gaps)} lower bounds are below the optimum, dots and means: {means}."
+    figure = new_figure(0.1 * width + 0.24 * len(gaps.columns), width, alt=alt)
     ax = figure.subplots()
     places = np.arange(len(gaps.columns))[::-1]
     for _, row in gaps.iterrows():

@@ -31,7 +31,7 @@ def plot_table_comparison(table: Table, *, width: float = WIDTH) -> "Figure":
     """One band per column of the table, the summary at the bottom; in each band, one lane per row of ours.
 
     Small dots = runs, filled marks = their mean, bars = their standard deviation, hollow marks = published; grey ticks
-    = what the paper quotes from others. For pictures other than the paper's, only the summary has published marks.
+    = what the paper quotes from others. For another data set than the paper's, only the summary has published marks.
     Of test sets only the first pairs are shown, which the paper scores.
     """
     spec = SPECS[table.name]
@@ -55,7 +55,10 @@ def plot_table_comparison(table: Table, *, width: float = WIDTH) -> "Figure":
         marks.append(_mark("|", "0.6", f"quoted by the paper: {len(quoted)}", markersize=7))
 
     band = LANE * max(len(ours), 2) / LANES
-    figure = new_figure(band * len(columns) + 0.85 + 0.145 * -(-len(marks) // 2), width)
+    alt = f"{table.title}. Means of the column {columns[-1]}: " + ", ".join(
+        f"{_label(rows, ours)}: {rows.loc['obtained', columns[-1]]:.1f}" for rows in ours
+    )
+    figure = new_figure(band * len(columns) + 0.85 + 0.145 * -(-len(marks) // 2), width, alt=alt)
     ax = figure.subplots()
     for k in range(0, len(columns), 2):
         ax.axhspan(k - 0.5, k + 0.5, color="0.95", linewidth=0, zorder=0)
@@ -152,7 +155,10 @@ def plot_steps(table: Table, steps: Sequence[str], *, width: float = WIDTH) -> "
     if not steps or (missing := [name for name in steps if name not in runs]):
         raise ValueError(f"steps {list(steps) if not steps else missing} are not rows of {table.name}: {sorted(runs)}")
     means = [float(runs[name].mean()) for name in steps]
-    figure = new_figure(0.28 * len(steps) + 0.55, width)
+    alt = "Means, one change after another: " + ", ".join(
+        f"{name} {mean:.1f}" for name, mean in zip(steps, means, strict=True)
+    )
+    figure = new_figure(0.28 * len(steps) + 0.55, width, alt=alt)
     ax = figure.subplots()
     for k, (name, mean) in enumerate(zip(steps, means, strict=True)):
         scores, before = runs[name], means[max(k - 1, 0)]

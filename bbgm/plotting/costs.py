@@ -4,10 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bbgm.data.images.keypoints import FRAME
 from bbgm.data.sampling.pairs import KeypointPair
-from bbgm.plotting.matching import GAP, draw_edges, draw_pair
-from bbgm.plotting.style import RIGHT, WIDTH, new_figure, styled
+from bbgm.plotting.matching import cell_height, draw_edges, draw_pair, place_pair
+from bbgm.plotting.style import RIGHT, WIDE, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +18,7 @@ CHOSEN = "#D55E00"
 
 
 @styled
-def plot_costs(pair: KeypointPair, instance: "Instance", node: int, edge: int, *, width: float = WIDTH) -> "Figure":
+def plot_costs(pair: KeypointPair, instance: "Instance", node: int, edge: int, *, width: float = WIDE) -> "Figure":
     """What ``node`` costs with each keypoint of the target, and ``edge`` with each of its edges. Green marks the truth.
 
     Args:
@@ -33,12 +32,18 @@ def plot_costs(pair: KeypointPair, instance: "Instance", node: int, edge: int, *
         raise ValueError(
             f"costs of the shape {instance.unary.shape} for {len(pair.kept1)} x {len(pair.kept2)} keypoints"
         )
-    figure = new_figure(width / 2 * (FRAME + 8) / (2 * FRAME + GAP + 8) + 0.45, width)
+    alt = (
+        f"Two images of the class {pair.source.cls}, twice. Left: the keypoints of the target coloured by what keypoint "
+        f"{node} of the source costs with each. Right: the target's edges coloured by what edge {edge} costs with each."
+    )
+    figure = new_figure(cell_height(pair, width / 2) + 0.45, width, alt=alt)
     axes = figure.subplots(1, 2)
+    one, two = place_pair(pair)
+    xy1, xy2 = one(pair.source.xy[pair.kept1]), two(pair.target.xy[pair.kept2])
     for ax in axes:
-        for xy in draw_pair(ax, pair):
+        draw_pair(ax, pair)
+        for xy in (xy1, xy2):
             draw_edges(ax, xy)
-    xy1, xy2 = pair.source.xy[pair.kept1], pair.target.xy[pair.kept2] + [FRAME + GAP, 0]
     axes[0].scatter(*xy1[node], s=30, color=CHOSEN, edgecolors="white", linewidths=0.6, zorder=5)
     partner = xy2[[j for j in pair.truth[[node]] if j >= 0]]
     for colour, size in (("white", 75), (RIGHT, 58)):

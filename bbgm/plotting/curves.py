@@ -45,7 +45,8 @@ def plot_learning_curves(
     if not trained:
         raise ValueError(f"none of {list(histories)} has a training step: nothing to draw")
     below = len(trained) > 3
-    figure = new_figure(0.42 * width + below * (0.2 + 0.13 * -(-len(trained) // 3)), width)
+    alt = f"{' and '.join(LABELS[name] for name in columns)} against the iteration: {', '.join(trained)}."
+    figure = new_figure(0.42 * width + below * (0.2 + 0.13 * -(-len(trained) // 3)), width, alt=alt)
     axes = figure.subplots(1, 2, sharex=True)
     for name, runs in trained.items():
         lengths = sorted({len(run) for run in runs})
@@ -103,7 +104,9 @@ def plot_loss_section(
     for name, values in (("loss", loss), *((f"lambda = {lambda_:g}", f) for lambda_, f in interpolations.items())):
         if np.shape(values) != np.shape(t):
             raise ValueError(f"{name} has the shape {np.shape(values)}, t has {np.shape(t)}: they must be equal")
-    figure = new_figure(0.45 * width, width)
+    names = ", ".join(f"{lambda_:g}" for lambda_ in interpolations)
+    alt = f"The piecewise constant loss along a line of costs, and its interpolation for lambda = {names}."
+    figure = new_figure(0.45 * width, width, alt=alt)
     ax = figure.subplots()
     # Vertical jumps are not part of the function: break the line there.
     steps = np.where(np.append(np.diff(loss) != 0, False), np.nan, loss)

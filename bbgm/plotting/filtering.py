@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bbgm.data.images.keypoints import FRAME
 from bbgm.data.sampling.pairs import KeypointPair
-from bbgm.plotting.matching import GAP, draw_match, draw_pair
-from bbgm.plotting.style import RIGHT, WIDTH, WRONG, new_figure, styled
+from bbgm.plotting.matching import draw_match, draw_pair, row_heights
+from bbgm.plotting.style import RIGHT, WIDE, WRONG, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +21,7 @@ MARKS: dict[str, dict[str, Any]] = {
 
 
 @styled
-def plot_filters(pairs: Mapping[str, KeypointPair], *, columns: int = 2, width: float = WIDTH) -> "Figure":
+def plot_filters(pairs: Mapping[str, KeypointPair], *, columns: int = 2, width: float = WIDE) -> "Figure":
     """Pairs after a filter, one per cell: each annotated keypoint of both images is kept or left out; true matches.
 
     Args:
@@ -34,15 +33,15 @@ def plot_filters(pairs: Mapping[str, KeypointPair], *, columns: int = 2, width: 
     if not pairs:
         raise ValueError("no pair to draw: give at least one")
     columns = min(columns, len(pairs))
-    rows = -(-len(pairs) // columns)
-    cell = width / columns * (FRAME + 8) / (2 * FRAME + GAP + 8)
-    figure = new_figure(rows * (cell + 0.18) + 0.2, width)
-    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    heights = row_heights(list(pairs.values()), columns, width)
+    titles = [f"{title}: {len(pair.kept1)} and {len(pair.kept2)} keypoints" for title, pair in pairs.items()]
+    figure = new_figure(sum(heights) + 0.25, width, alt=f"Keypoints kept by filters. {'; '.join(titles)}.")
+    axes = figure.subplots(len(heights), columns, squeeze=False, height_ratios=heights).ravel()
     for ax in axes[len(pairs) :]:
         ax.axis("off")
-    for ax, (title, pair) in zip(axes, pairs.items(), strict=False):
+    for ax, title, pair in zip(axes, titles, pairs.values(), strict=False):
         _draw_filtered(ax, pair)
-        ax.set_title(f"{title}: {len(pair.kept1)} and {len(pair.kept2)} keypoints", pad=2)
+        ax.set_title(title, pad=2)
     for name, look in MARKS.items():
         axes[0].plot([], [], linestyle="", markeredgecolor="white", label=name, **look)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(MARKS))
@@ -52,16 +51,17 @@ def plot_filters(pairs: Mapping[str, KeypointPair], *, columns: int = 2, width: 
 def _draw_filtered(ax: "Axes", pair: KeypointPair) -> None:
     truth = pair.truth
     matched = truth >= 0
-    xy1, xy2 = draw_pair(ax, pair)
+    one, two = draw_pair(ax, pair)
+    xy1, xy2 = one(pair.source.xy[pair.kept1]), two(pair.target.xy[pair.kept2])
     for i in np.flatnonzero(matched):
         draw_match(ax, xy1[i], xy2[truth[i]], right=True)
     sides = (
-        (pair.source, pair.kept1, matched, 0),
-        (pair.target, pair.kept2, np.isin(np.arange(len(xy2)), truth), FRAME + GAP),
+        (pair.source, pair.kept1, matched, one),
+        (pair.target, pair.kept2, np.isin(np.arange(len(xy2)), truth), two),
     )
-    for image, kept, with_partner, left in sides:
+    for image, kept, with_partner, place in sides:
         dropped = np.setdiff1d(np.arange(len(image.names)), kept)
         groups = kept[with_partner], kept[~with_partner], dropped
         for look, group in zip(MARKS.values(), groups, strict=True):
-            x, y = image.xy[group].T
-            ax.plot(x + left, y, linestyle="", markeredgecolor="white", zorder=6, **look)
+            x, y = place(image.xy[group]).T
+            ax.plot(x, y, linestyle="", markeredgecolor="white", zorder=6, **look)

@@ -7,8 +7,8 @@ import numpy as np
 
 from bbgm.data.images.keypoints import FRAME, Dataset, KeypointImage
 from bbgm.data.sampling.pairs import KeypointPair
-from bbgm.plotting.matching import GAP, plot_matching, plot_matchings
-from bbgm.plotting.style import RIGHT, WIDTH, WRONG, literal, new_figure, styled
+from bbgm.plotting.matching import cell_height, place_pair, plot_matching, plot_matchings
+from bbgm.plotting.style import RIGHT, WIDE, WRONG, literal, new_figure, styled
 from bbgm.scoring.predictions import Prediction
 
 if TYPE_CHECKING:
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bbgm.methods.base import Evidence
-
-ROW = 1.12  # height of a method, in
 
 
 def typical_predictions(predictions: Sequence[Prediction]) -> list[Prediction]:
@@ -37,7 +35,7 @@ def typical_predictions(predictions: Sequence[Prediction]) -> list[Prediction]:
 
 
 def plot_gallery(
-    dataset: Dataset, predictions: Sequence[Prediction], *, columns: int = 3, width: float = WIDTH
+    dataset: Dataset, predictions: Sequence[Prediction], *, columns: int = 2, width: float = WIDE
 ) -> "Figure":
     """Draw predictions, one per cell, as :func:`bbgm.plotting.plot_matchings` does.
 
@@ -58,7 +56,7 @@ def plot_methods(
     evidence: Mapping[str, "Evidence"],
     assignments: Mapping[str, np.ndarray],
     *,
-    width: float = WIDTH,
+    width: float = WIDE,
 ) -> "Figure":
     """One row per method: the scores of all matches, the soft assignment, the matching drawn on the images.
 
@@ -75,8 +73,16 @@ def plot_methods(
     """
     if not evidence or list(evidence) != list(assignments):
         raise ValueError(f"evidence of {list(evidence)} but assignments of {list(assignments)}: give the same methods")
-    figure = new_figure(ROW * len(evidence) + 0.3, width)
-    axes = figure.subplots(len(evidence), 3, squeeze=False, width_ratios=[1, 1, (2 * FRAME + GAP) / FRAME])
+    right = {name: int(np.sum((found >= 0) & (found == pair.truth))) for name, found in assignments.items()}
+    total = int(np.sum(pair.truth >= 0))
+    alt = "Scores and assignment as matrices, and the matching drawn on two images: " + "; ".join(
+        f"{name} has {count} of {total} right" for name, count in right.items()
+    )
+    end = place_pair(pair)[1]
+    ratios = [1, 1, (end.left + end.width) / FRAME]
+    row = cell_height(pair, width * ratios[2] / sum(ratios)) * 0.95
+    figure = new_figure(row * len(evidence) + 0.3, width, alt=alt)
+    axes = figure.subplots(len(evidence), 3, squeeze=False, width_ratios=ratios)
     rows, columns = _diagonal(pair.truth, len(pair.kept2))
     for (name, seen), line in zip(evidence.items(), axes, strict=True):
         assignment = np.asarray(assignments[name])
@@ -86,9 +92,9 @@ def plot_methods(
         _draw_matrix(line[0], seen.affinity[np.ix_(rows, columns)], None)
         soft = made.astype(float) if seen.soft is None else seen.soft
         _draw_matrix(line[1], soft[np.ix_(rows, columns)], (0.0, 1.0))
-        right = pair.truth_matrix[np.ix_(rows, columns)]
+        true = pair.truth_matrix[np.ix_(rows, columns)]
         for i, j in zip(*np.nonzero(made[np.ix_(rows, columns)]), strict=True):
-            _draw_square(line[1], i, j, RIGHT if right[i, j] else WRONG)
+            _draw_square(line[1], i, j, RIGHT if true[i, j] else WRONG)
         plot_matching(line[2], pair, assignment, title="")
         line[0].set_ylabel(literal(name))
     for ax, title in zip(axes[0], ("scores", "assignment", "matching"), strict=True):
@@ -97,7 +103,7 @@ def plot_methods(
 
 
 @styled
-def plot_images(images: Sequence[KeypointImage], *, columns: int = 5, width: float = WIDTH) -> "Figure":
+def plot_images(images: Sequence[KeypointImage], *, columns: int = 5, width: float = WIDE) -> "Figure":
     """Images as the network gets them, with their keypoints, each keypoint in the same colour in all of them.
 
     Raises:
@@ -106,7 +112,9 @@ def plot_images(images: Sequence[KeypointImage], *, columns: int = 5, width: flo
     if not images:
         raise ValueError("there are no images to draw: give one or more")
     lines, side = -(-len(images) // columns), width / columns
-    figure = new_figure(side * lines, width)
+    classes = ", ".join(dict.fromkeys(image.cls for image in images))
+    alt = f"{len(images)} images with their keypoints, each keypoint in the same colour in all of them: {classes}."
+    figure = new_figure(side * lines, width, alt=alt)
     axes = figure.subplots(lines, columns, squeeze=False)
     place = {name: k for k, name in enumerate(dict.fromkeys(name for image in images for name in image.names))}
     for ax in axes.flat:

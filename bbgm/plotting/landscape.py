@@ -51,7 +51,7 @@ def plot_loss_landscape(
     left, right, bottom, gap, top = 0.5, 0.62, 0.4, 0.12, 0.2
     side = (width - left - right - gap * (len(panels) - 1)) / len(panels)
     height = bottom + 2 * side + gap + top
-    figure = new_figure(height, width)
+    figure = new_figure(height, width, alt=f"{label} as a surface above its contours: {'; '.join(panels)}.")
     figure.set_layout_engine("none")
     for k, (title, values) in enumerate(panels.items()):
         x0 = left + k * (side + gap)
@@ -118,7 +118,8 @@ def plot_gradients(
     if not gradients:
         raise ValueError("there is no gradient to draw: give one at least")
     lines = -(-len(gradients) // COLUMNS)
-    figure = new_figure((width / COLUMNS + 0.08) * lines, width)
+    alt = f"Gradients of the vertex costs as matrices, red raises and blue lowers a cost: {', '.join(gradients)}."
+    figure = new_figure((width / COLUMNS + 0.08) * lines, width, alt=alt)
     axes = figure.subplots(lines, COLUMNS, squeeze=False)
     n2 = next(iter(gradients.values())).shape[1]
     rows = np.argsort(truth < 0, kind="stable")
@@ -152,7 +153,8 @@ def plot_slopes(t: np.ndarray, loss: np.ndarray, slopes: Mapping[str, np.ndarray
     """
     panels = {"loss": loss, **slopes}
     lines = -(-len(panels) // COLUMNS)
-    figure = new_figure(0.2 * width * lines + 0.25, width)
+    alt = f"The loss along a line of costs, and the slope that each estimator reports: {', '.join(slopes)}."
+    figure = new_figure(0.2 * width * lines + 0.25, width, alt=alt)
     axes = figure.subplots(lines, COLUMNS, squeeze=False, sharex=True)
     wrong = np.asarray(loss) > 0
     for ax in axes.flat[len(panels) :]:

@@ -1,21 +1,60 @@
 """Pictures of matchings: two images side by side, right matches green, wrong ones red and dashed (paper Fig. 1)."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bbgm.data.images.keypoints import FRAME
+from bbgm.data.images.keypoints import FRAME, KeypointImage
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.graphs.delaunay import Graph, delaunay_graph
-from bbgm.plotting.style import RIGHT, WIDTH, WRONG, literal, new_figure, styled, write_figure
+from bbgm.plotting.style import RIGHT, WIDE, WRONG, literal, new_figure, styled, write_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-GAP = 16  # px between the two images
+GAP, BORDER = 16, 4
+"""Between two images and around them, in units of the axes: an image is `FRAME` high."""
+TITLE = 0.16  # of a cell, in
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Where an image is drawn: `FRAME` high, and as wide as the photograph that the network got squeezed to a square.
+
+    Attributes:
+        left: its left border, width: its width, in units of the axes.
+    """
+
+    left: float
+    width: float
+
+    def __call__(self, xy: np.ndarray) -> np.ndarray:
+        """The places of points (n, 2) of the network's input, px."""
+        return xy * [self.width / FRAME, 1] + [self.left, 0]
+
+
+def own_width(image: KeypointImage) -> float:
+    """Width of an image that is `FRAME` high, in its own aspect ratio. A view of one is a square, as it was made."""
+    if image.view is not None:
+        return float(FRAME)
+    left, top, right, bottom = image.box or (0, 0, *image.size)
+    return FRAME * (right - left) / (bottom - top)
+
+
+def place_pair(pair: KeypointPair) -> tuple[Placed, Placed]:
+    """Both images side by side."""
+    one, two = own_width(pair.source), own_width(pair.target)
+    return Placed(0, one), Placed(one + GAP, two)
+
+
+def cell_height(pair: KeypointPair, width: float) -> float:
+    """Height of a drawn pair that is so wide, in; narrow pairs do not fill their width, or they would be too high."""
+    total = place_pair(pair)[1].left + place_pair(pair)[1].width + 2 * BORDER
+    return min(width * (FRAME + 2 * BORDER) / total, 0.55 * width)
 
 
 @styled
@@ -35,11 +74,9 @@ def plot_matching(
         ValueError: ``assignment`` does not fit the pair.
     """
     assignment, truth = np.asarray(assignment), pair.truth
-    if assignment.shape != truth.shape or np.any(assignment < -1) or np.any(assignment >= len(pair.kept2)):
-        raise ValueError(
-            f"assignment {assignment.tolist()} does not fit a pair of {len(pair.kept1)} and {len(pair.kept2)} keypoints"
-        )
-    xy1, xy2 = draw_pair(ax, pair)
+    _check(pair, assignment)
+    one, two = draw_pair(ax, pair)
+    xy1, xy2 = one(pair.source.xy[pair.kept1]), two(pair.target.xy[pair.kept2])
     if edges:
         for xy in (xy1, xy2):
             draw_edges(ax, xy)
@@ -49,17 +86,26 @@ def plot_matching(
     taken = np.isin(np.arange(len(xy2)), assignment)
     draw_unmatched(ax, xy1[~matched], truth[~matched] >= 0)
     draw_unmatched(ax, xy2[~taken], np.isin(np.flatnonzero(~taken), truth))
-    right, true = int(np.sum(matched & (assignment == truth))), int(np.sum(truth >= 0))
-    ax.set_title(f"{literal(pair.source.cls)}: {right} of {true}" if title is None else title, pad=2)
+    ax.set_title(literal(_title(pair, assignment)) if title is None else title, pad=2)
 
 
-def draw_pair(ax: "Axes", pair: KeypointPair) -> tuple[np.ndarray, np.ndarray]:
-    """Draw the two images side by side; where their keypoints are: (n1, 2) and (n2, 2)."""
-    for image, left in ((pair.source, 0), (pair.target, FRAME + GAP)):
-        ax.imshow(image.crop(), extent=(left, left + FRAME, FRAME, 0), interpolation="antialiased")
-    ax.set(xlim=(-4, 2 * FRAME + GAP + 4), ylim=(FRAME + 4, -4), aspect="equal")
+def _check(pair: KeypointPair, assignment: np.ndarray) -> None:
+    if assignment.shape != pair.truth.shape or np.any(assignment < -1) or np.any(assignment >= len(pair.kept2)):
+        raise ValueError(
+            f"assignment {assignment.tolist()} does not fit a pair of {len(pair.kept1)} and {len(pair.kept2)} keypoints"
+        )
+
+
+def draw_pair(ax: "Axes", pair: KeypointPair) -> tuple[Placed, Placed]:
+    """Draw the two images side by side, each in its own aspect ratio; where they are."""
+    places = place_pair(pair)
+    for image, place in zip((pair.source, pair.target), places, strict=True):
+        extent = (place.left, place.left + place.width, FRAME, 0)
+        ax.imshow(image.crop(), extent=extent, interpolation="antialiased")
+    right = places[1].left + places[1].width
+    ax.set(xlim=(-BORDER, right + BORDER), ylim=(FRAME + BORDER, -BORDER), aspect="equal")
     ax.axis("off")
-    return pair.source.xy[pair.kept1], pair.target.xy[pair.kept2] + [FRAME + GAP, 0]
+    return places
 
 
 def draw_match(ax: "Axes", start: np.ndarray, end: np.ndarray, right: bool) -> None:
@@ -113,7 +159,7 @@ def plot_matchings(
     columns: int = 2,
     edges: bool = False,
     titles: Sequence[str] | None = None,
-    width: float = WIDTH,
+    width: float = WIDE,
 ) -> "Figure":
     """A gallery, one matching per cell; arguments as for :func:`plot_matching`.
 
@@ -126,17 +172,31 @@ def plot_matchings(
             "give at least one pair and the same number of each"
         )
     columns = min(columns, len(pairs))
-    rows = -(-len(pairs) // columns)
-    height = rows * (width / columns * (FRAME + 8) / (2 * FRAME + GAP + 8) + 0.16)
-    figure = new_figure(height, width)
-    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    heights = row_heights(pairs, columns, width)
+    for pair, assignment in zip(pairs, assignments, strict=True):
+        _check(pair, np.asarray(assignment))
+    shown = list(titles or map(_title, pairs, assignments))
+    alt = f"{'A matching' if len(pairs) == 1 else f'{len(pairs)} matchings'} drawn on two images. {'; '.join(shown)}."
+    figure = new_figure(sum(heights), width, alt=alt)
+    axes = figure.subplots(len(heights), columns, squeeze=False, height_ratios=heights).ravel()
     for k, ax in enumerate(axes):
         if k < len(pairs):
-            title = None if titles is None else titles[k]
-            plot_matching(ax, pairs[k], assignments[k], edges=edges, title=title)
+            plot_matching(ax, pairs[k], assignments[k], edges=edges, title=None if titles is None else titles[k])
         else:
             ax.axis("off")
     return figure
+
+
+def row_heights(pairs: Sequence[KeypointPair], columns: int, width: float) -> list[float]:
+    """Heights of the rows of a gallery with titles, in: that of the highest pair of each."""
+    heights = [cell_height(pair, width / columns) + TITLE for pair in pairs]
+    return [max(heights[start : start + columns]) for start in range(0, len(heights), columns)]
+
+
+def _title(pair: KeypointPair, assignment: np.ndarray) -> str:
+    """Class, right and true matches."""
+    right = np.sum((assignment >= 0) & (assignment == pair.truth))
+    return f"{pair.source.cls}: {right} of {np.sum(pair.truth >= 0)}"
 
 
 def draw_matching(pair: KeypointPair, assignment: np.ndarray, path: Path, *, edges: bool = False) -> None:

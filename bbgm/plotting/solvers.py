@@ -32,7 +32,8 @@ def plot_solver_table(figures: pd.DataFrame, ours: Sequence[str], *, width: floa
     """
     families, solvers = _names(figures, ours)
     gaps = np.full((len(families), len(solvers)), np.nan)
-    figure = new_figure(0.35 + 0.42 * len(families), width)
+    alt = f"Table of gap, hits and time of {', '.join(solvers)} on {', '.join(families)}."
+    figure = new_figure(0.35 + 0.42 * len(families), width, alt=alt)
     ax = figure.subplots()
     for _, row in figures.iterrows():
         y, x = families.index(row["family"]), solvers.index(row["solver"])
@@ -87,7 +88,8 @@ def plot_time_and_gap(figures: pd.DataFrame, ours: Sequence[str], *, width: floa
     """
     families, solvers = _names(figures, ours)
     rows = -(-len(families) // COLUMNS)
-    figure = new_figure(1.05 * rows + 0.5, width)
+    alt = f"Time against gap, one panel for each of {', '.join(families)}; solvers: {', '.join(solvers)}."
+    figure = new_figure(1.05 * rows + 0.5, width, alt=alt)
     axes = figure.subplots(rows, COLUMNS, squeeze=False, sharex=True, sharey=True).ravel()
     handles: dict[str, Any] = {}
     for ax, family in zip(axes, families, strict=False):

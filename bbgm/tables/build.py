@@ -36,7 +36,8 @@ def make_table(
     For each method: the mean over the runs, their standard deviation (ddof=1), the published row of the same method
     and setting, and obtained minus published, in per cent and points; the rows that the paper quotes from others; and
     which differences between our rows are real (`bbgm.tables.compare`). Where the published numbers are of other
-    images, as always on demo data, only their summary is shown, and no difference.
+    images, there is no difference: of photographs of the same classes, as always on demo data, they are shown beside
+    ours, of another data set only their summary.
 
     Args:
         table: a key of ``SPECS``.
@@ -58,7 +59,7 @@ def make_table(
     columns = list(next(line for line in lines if line.runs).cells)
 
     comparisons, deviations, best = _chances(lines)
-    rows = [row for line in lines for row in _rows(line, columns, deviations.get(line, {}), bool(elsewhere))]
+    rows = [row for line in lines for row in _rows(line, columns, deviations.get(line, {}), compared=not elsewhere)]
     frame = pd.DataFrame(rows, columns=["method", "setting", "row", *columns, "n", "pairs"])
     frame = frame.astype({"n": "Int64", "pairs": "Int64"})
     for one in (frame, comparisons):
@@ -148,8 +149,8 @@ def _each_run(lines: Sequence[Line], columns: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame(scores, columns=["method", "setting", "seed", *columns])
 
 
-def _rows(line: Line, columns: Sequence[str], deviation: Mapping[str, float], elsewhere: bool) -> list[dict[str, Any]]:
-    """Up to six rows of the frame; ``elsewhere``: of published numbers only the summary, and no difference."""
+def _rows(line: Line, columns: Sequence[str], deviation: Mapping[str, float], *, compared: bool) -> list[dict[str, Any]]:
+    """Up to six rows of the frame; ``compared``: with the difference to what is published."""
     name = {"method": line.name, "setting": line.setting}
     rows: list[dict[str, Any]] = []
     means: dict[str, float] = {}
@@ -166,14 +167,14 @@ def _rows(line: Line, columns: Sequence[str], deviation: Mapping[str, float], el
     paper = line.paper
     if paper.empty:
         return rows
-    n, summary = paper["n"].max(), line.spec.summary
-    values = {} if elsewhere else {column: paper["value"].get(column, NAN) for column in columns}
-    values[summary] = published_summary(line.spec, paper, columns, elsewhere)
-    std = {} if elsewhere else {column: paper["std"].get(column, NAN) for column in columns}
+    n, summary, other_classes = paper["n"].max(), line.spec.summary, bool(line.spec.elsewhere)
+    values = {} if other_classes else {column: paper["value"].get(column, NAN) for column in columns}
+    values[summary] = published_summary(line.spec, paper, columns, other_classes)
+    std = {} if other_classes else {column: paper["std"].get(column, NAN) for column in columns}
     rows.append({**name, "row": "published", **values, "n": n})
     if any(np.isfinite(value) for value in std.values()):
         rows.append({**name, "row": "published std", **std, "n": n})
-    if means and not elsewhere:
+    if means and compared:
         rows.append(
             {**name, "row": "difference", **{key: means.get(key, NAN) - value for key, value in values.items()}}
         )
@@ -186,7 +187,7 @@ def published_summary(spec: TableSpec, paper: pd.DataFrame, columns: Collection[
     Args:
         paper: a printed row, indexed by column.
         columns: of the runs.
-        elsewhere: the runs are of other images: all printed entries count.
+        elsewhere: the runs are of another data set: all printed entries count.
     """
     entries = paper["value"].drop(spec.summary, errors="ignore")
     used = entries if elsewhere else entries[[column for column in columns if column in entries]]

@@ -158,6 +158,9 @@ def describe_comparisons(table: Table) -> list[str]:
 def list_comparisons(table: Table, columns: Sequence[str] | None = None) -> pd.DataFrame:
     """Every comparison of a table, with its intervals and its verdict; empty where there is one row only.
 
+    Columns other than the summary are compared where both rows have `FEWEST_RUNS` or more: with fewer there is no
+    verdict, and single columns are too noisy to be read without one.
+
     Args:
         columns: of the table; default its summary alone.
 
@@ -166,7 +169,9 @@ def list_comparisons(table: Table, columns: Sequence[str] | None = None) -> pd.D
         indexed by setting, method, baseline and column.
     """
     frame = table.comparisons.reindex(columns=list(COLUMNS))
-    frame = frame[frame["column"].isin([table.columns[-1]] if columns is None else list(columns))]
+    summary = table.columns[-1]
+    frame = frame[frame["column"].isin([summary] if columns is None else list(columns))]
+    frame = frame[(frame["column"] == summary) | (frame[["n", "n_baseline"]].min(axis=1) >= FEWEST_RUNS)]
     texts = {
         kind: [_interval(*ends) for ends in zip(frame[f"{kind}_low"], frame[f"{kind}_high"], strict=True)]
         for kind in ("pairs", "runs")

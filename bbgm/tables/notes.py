@@ -60,8 +60,8 @@ def make_notes(
         notes.append(f"The paper prints no mean for {spec.published}: the published mean is that of its class entries.")
     if demo:
         notes.append(
-            "The demo data are rendered objects. The published means are of photographs: they are shown for "
-            "orientation, and are not compared with ours."
+            "The demo data are rendered objects. The published numbers are of photographs of the same classes, their "
+            "mean too: they are shown for orientation, and are not compared with ours."
         )
     return notes
 

@@ -30,8 +30,9 @@ class Table:
         columns: names of the number columns, the summary last.
         frame: ``table, budget, method, setting, row, <columns>, n, pairs``; for each method the rows ``obtained``,
             ``std`` (over the runs, ddof=1), ``pairs std`` (over resampled test pairs), and where the paper has such a
-            row ``published``, ``published std`` and ``difference``. Rows that the paper quotes are ``published`` only;
-            of other images than ours, ``published`` has the summary only, and there is no ``difference``.
+            row ``published``, ``published std`` and ``difference``. Rows that the paper quotes are ``published`` only.
+            Where ``published`` is of other images than ours, there is no ``difference``; of another data set it has the
+            summary only.
         notes: how the numbers were made, and what to keep in mind.
         comparisons: rows with each other, see `bbgm.tables.compare`.
         best: (method, setting, column) of what is bold.

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bbgm.config import check_parameters
+from bbgm.config import check_parameters, choose
 
 CELL = 'budget: str = "smoke"\nseed: int = 0\nshares: list[float] = [0.5]\n'
 
@@ -40,6 +40,41 @@ def test_parameters_of_the_right_names_and_types(injected: str) -> None:
 def test_wrong_names_and_types_are_named(line: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         check_parameters(notebook(f"# Parameters\n{line}\n"))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("seed = 9", "parameter seed is 9: give 0 to 4"),
+        ('budget = "demmo"', "parameter budget is 'demmo': give one of smoke, demo"),
+        ("seed = 0.5", "parameter seed is 0.5, which is not of type int"),
+    ],
+)
+def test_values_that_are_not_allowed_are_named(line: str, message: str) -> None:
+    namespace = notebook(f"# Parameters\n{line}\n")
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        check_parameters(namespace, seed=range(5), budget=("smoke", "demo"))
+
+
+def test_a_parameter_chooses_by_position_or_name() -> None:
+    classes = ("Car", "Duck")
+    assert choose(classes, category=1) == "Duck"
+    assert choose(classes, category="Car") == "Car"
+    assert choose(range(7), node=3) == 3
+
+
+@pytest.mark.parametrize(
+    ("choices", "parameter", "message"),
+    [
+        (("Car", "Duck"), {"category": 9}, r"parameter category is 9: give 0 to 1 \(0 = Car, 1 = Duck\)"),
+        (("Car", "Duck"), {"category": -1}, "parameter category is -1"),
+        (("Car", "Duck"), {"category": "Dog"}, "parameter category is 'Dog': give one of Car, Duck"),
+        (range(7), {"node": 99}, "^parameter node is 99: give 0 to 6$"),
+    ],
+)
+def test_what_is_no_choice_is_named_with_the_choices(choices: Any, parameter: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        choose(choices, **parameter)
 
 
 @pytest.mark.slow

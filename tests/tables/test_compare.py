@@ -148,4 +148,19 @@ def test_a_row_of_few_runs_has_no_verdict_and_is_not_bold(tmp_path: Path, add_ru
     assert "other runs" not in next(line for line in describe_comparisons(table) if line.startswith("Mine minus BB-GM"))
     few = make_table("Willow", "willow", tmp_path, seeds=[0, 1])
     assert not few.best
+
+
+def test_single_columns_are_listed_only_with_enough_runs_of_both_rows(tmp_path: Path, add_run: AddRun) -> None:
+    for seed in range(3):
+        add_run(accuracies(0.90, 0.60, 0.80), seed)
+        add_run(accuracies(0.50, 0.20, 0.40), seed, method="other", title="Other")
+    add_run(accuracies(0.7, 0.7, 0.7), 0, method="mine", title="Mine")
+    table = make_table("Willow", "willow", tmp_path)
+    listed = list_comparisons(table, table.columns).reset_index()
+    columns = {key: part["column"].tolist() for key, part in listed.groupby(["method", "baseline"])}
+    assert columns == {
+        ("Other", "BB-GM"): ["face", "car", "duck", "mean"],
+        ("Mine", "BB-GM"): ["mean"],
+        ("Other", "Mine"): ["mean"],
+    }
     assert not [note for note in few.notes if note.startswith("Bold")]
