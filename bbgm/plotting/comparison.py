@@ -137,6 +137,42 @@ def _plot_runs(ax: "Axes", table: Table, ours: list[pd.DataFrame], cap: float) -
 
 
 @styled
+def plot_two_sets(first: "pd.Series[float]", second: "pd.Series[float]", *, width: float = WIDTH) -> "Figure":
+    """Two numbers per column of a table, joined by a line; the largest difference is at the top.
+
+    Args:
+        first, second: by column, of the names that the legend shows; columns that only one has are left out.
+
+    Raises:
+        ValueError: they have no column in common.
+    """
+    both = pd.concat([first, second], axis=1, join="inner")
+    if both.empty:
+        raise ValueError(f"{first.name!r} and {second.name!r} have no column in common")
+    gap = both.iloc[:, 1] - both.iloc[:, 0]
+    both, gap = (part.loc[gap.abs().sort_values().index] for part in (both, gap))
+    alt = (
+        f"{both.columns[1]} beside {both.columns[0]} for {len(both)} columns: the difference is {gap.iloc[-1]:+.1f} points "
+        f"at most ({gap.index[-1]}), {gap.mean():+.1f} on average."
+    )
+    figure = new_figure(0.14 * len(both) + 0.6, width, alt=alt)
+    ax = figure.subplots()
+    places = np.arange(len(both))
+    ax.hlines(places, both.min(axis=1), both.max(axis=1), color="0.6", linewidth=1, zorder=1)
+    for k, (name, values) in enumerate(both.items()):
+        ax.plot(values, places, linestyle="", marker=MARKERS[k], color=f"C{k}", markersize=3.6, label=literal(str(name)))
+    for place, value, end in zip(places, gap, both.max(axis=1), strict=True):
+        ax.annotate(f"{value:+.1f}", (end, place), (5, 0), textcoords="offset points", va="center", fontsize=6)
+    ax.set_yticks(places, both.index)
+    ax.margins(y=0.02)
+    ax.set(xlabel="accuracy (%)")
+    ax.grid(axis="x")
+    ax.tick_params(axis="y", length=0)
+    ax.legend(loc="lower left")
+    return figure
+
+
+@styled
 def plot_steps(table: Table, steps: Sequence[str], *, width: float = WIDTH) -> "Figure":
     """From one row of a table to another, one change at a time: each step starts where the last one ended.
 

@@ -33,6 +33,17 @@ def start(notebook: Path, parameters: dict[str, Any]) -> dict[str, Any]:
     return namespace
 
 
+OUT_OF_RANGE: list[tuple[str, dict[str, Any], str]] = [
+    ("02_graph_matching", {"size": 2}, "parameter size is 2: give 3 to 16"),
+    ("02_graph_matching", {"seed": -1}, "parameter seed is -1: give 0 to "),
+    ("03_architecture", {"category": 9}, r"parameter category is 9: give 0 to 4 \(0 = Car, "),
+    ("03_architecture", {"node": 99}, "parameter node is 99: give 0 to 9"),
+    ("05_keypoint_filtering", {"category": "dog"}, "parameter category is 'dog': give one of bird, "),
+    ("13_beyond", {"dataset": "spair"}, "parameter dataset is 'spair': give one of voc, willow"),
+    ("15_unsaid", {"budget": "huge"}, "parameter budget is 'huge': give one of .*smoke"),
+]
+
+
 @EACH
 def test_cells_before_the_check_only_import(notebook: Path) -> None:
     cells = [cell for cell in nbformat.read(notebook, as_version=4).cells if cell.cell_type == "code"]
@@ -52,3 +63,27 @@ def test_wrong_types_and_names_stop_a_notebook(notebook: Path) -> None:
         for value in WRONG[kind]:
             with pytest.raises(ValueError, match=f"parameter {name} is "):
                 start(notebook, {name: value})
+
+
+@pytest.mark.parametrize(("name", "parameters", "message"), OUT_OF_RANGE)
+def test_values_out_of_range_name_the_range(name: str, parameters: dict[str, Any], message: str) -> None:
+    """Before anything is trained: no cell gets as far as a run."""
+    path = next(path for path in NOTEBOOKS if path.stem == name)
+    content = parameterize_notebook(load_notebook_node(str(path)), {"budget": "smoke", **parameters})
+    namespace: dict[str, Any] = {"In": [""]}
+    with pytest.raises(ValueError, match=message):
+        for source in (cell.source for cell in content.cells if cell.cell_type == "code"):
+            namespace["In"].append(source)
+            exec(source, namespace)
+            if "run" in namespace:
+                namespace["run"] = None
+
+
+@EACH
+def test_every_parameter_with_a_range_is_tried(notebook: Path) -> None:
+    """Those of the budget, the seed and the experiment are checked by `load_run`."""
+    content = load_notebook_node(str(notebook))
+    (cell,) = (cell for cell in content.cells if "parameters" in cell.metadata.get("tags", []))
+    names = {line.partition(":")[0] for line in cell.source.splitlines()} - {"budget", "seed"}
+    tried = {name for stem, values, _ in OUT_OF_RANGE if stem == notebook.stem for name in values}
+    assert names <= tried

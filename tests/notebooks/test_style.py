@@ -13,6 +13,7 @@ import pytest
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 EACH = pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 LONGEST_CELL, MEDIAN_CELL = 15, 4
+LINK = re.compile(r"(?<!!)\[([^\]]+)\]\([^)]+\)")
 
 
 def read(notebook: Path) -> Any:
@@ -60,7 +61,7 @@ def test_one_typed_and_commented_parameters_cell(notebook: Path) -> None:
         assert re.fullmatch(r"\w+: [\w\[\], |]+ = .+  # \S.*", line), f"not `name: type = value  # meaning`: {line}"
     assert re.search(r'^budget: str = "demo"', cell.source, re.MULTILINE)
     cells = code(notebook)
-    assert cells[cells.index(cell) + 1].source.startswith("check_parameters(globals())\n")
+    assert re.match(r"check_parameters\(globals\(\).*\)\n", cells[cells.index(cell) + 1].source)
 
 
 @EACH
@@ -84,3 +85,37 @@ def test_no_traces_of_the_run(notebook: Path) -> None:
     assert "widgets" not in content.metadata
     for cell in content.cells:
         assert not {"papermill", "execution"} & set(cell.metadata)
+
+
+@EACH
+def test_every_image_has_alternative_text(notebook: Path) -> None:
+    """Figures in their output, pictures of the prose in Markdown or HTML; a word is not enough."""
+    described = [
+        out.metadata.get("image/png", {}).get("alt", "")
+        for out in outputs(notebook)
+        if "image/png" in out.get("data", {})
+    ]
+    for cell in read(notebook).cells:
+        if cell.cell_type == "markdown":
+            described += re.findall(r"!\[(.*?)\]\(", cell.source)
+            described += [alt or "" for alt in map(html_alt, re.findall(r"<img\b[^>]*>", cell.source))]
+    assert [text for text in described if len(text.split()) < 4] == []
+
+
+def html_alt(tag: str) -> str | None:
+    found = re.search(r"""\balt=(["'])(.*?)\1""", tag)
+    return found and found[2]
+
+
+@EACH
+def test_links_look_like_links(notebook: Path) -> None:
+    """Not like code, as which a theme shows what is between backquotes."""
+    links = [link for cell in read(notebook).cells if cell.cell_type == "markdown" for link in LINK.findall(cell.source)]
+    assert [text for text in links if text.startswith("`")] == []
+
+
+@EACH
+def test_links_to_notebooks_lead_somewhere(notebook: Path) -> None:
+    text = "\n".join(cell.source for cell in read(notebook).cells if cell.cell_type == "markdown")
+    linked = re.findall(r"\]\(([^)#]+\.ipynb)", text)
+    assert [name for name in linked if not (notebook.parent / name).is_file()] == []

@@ -43,6 +43,17 @@ def test_intervals_are_those_of_the_mean_over_runs() -> None:
     np.testing.assert_allclose(segment[:, 0], [82 - 4.3027 * 2 / 3**0.5, 82 + 4.3027 * 2 / 3**0.5], atol=1e-3)
 
 
+def test_two_sets_are_joined_with_the_largest_difference_on_top() -> None:
+    first = pd.Series({"bird": 80.0, "bus": 90.0, "boat": 50.0, "cow": 1.0}, name="once")
+    second = pd.Series({"bird": 81.0, "bus": 90.0, "boat": 44.0}, name="again")
+    ax = plotting.plot_two_sets(first, second).axes[0]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["bus", "bird", "boat"]
+    assert [text.get_text() for text in ax.texts] == ["+0.0", "+1.0", "-6.0"]
+    assert [np.asarray(line.get_xdata()).tolist() for line in ax.lines] == [[90, 80, 50], [90, 81, 44]]
+    with pytest.raises(ValueError, match="'once' and 'other' have no column in common"):
+        plotting.plot_two_sets(first, second.rename({"bird": "x", "bus": "y", "boat": "z"}).rename("other"))
+
+
 @pytest.mark.parametrize("steps", [[], ["BB-GM", "Nobody"]])
 def test_unknown_steps_name_the_rows(steps: list[str]) -> None:
     with pytest.raises(ValueError, match=r"are not rows of PascalVOCAblation: \['BB-GM', 'Sinkhorn', 'Unary Costs'\]"):

@@ -134,6 +134,7 @@ OF_TABLES = {
 }
 NOTEBOOKS = OF_WILLOW if any(run.data.dataset == "willow" for run in RUNS) else {}
 NOTEBOOKS |= {name: tables_of(*tables) for name, tables in OF_TABLES.items() if tables.issubset(TABLES)}
+NOTEBOOKS |= {"15_unsaid": []}
 
 
 wildcard_constraints:
