@@ -1,7 +1,9 @@
 """The parameters of a notebook, checked before anything is computed with them.
 
-:func:`check_parameters` looks at their names and types, and at the values that are known in advance; :func:`choose` is
-for those that depend on the data, such as the number of a class. papermill writes the parameters that it is given into a cell of their own. It only warns of a name that the notebook
+:func:`check_parameters` looks at their names and types, and at values that are known in advance; :func:`choose` is for
+those that depend on the data, such as the number of a class.
+
+papermill writes the parameters that it is given into a cell of their own. It only warns of a name that the notebook
 does not have, and it takes ``-p seed 1.0`` for a float.
 """
 

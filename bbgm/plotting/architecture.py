@@ -101,8 +101,9 @@ def plot_construction(steps: "PairSteps", assignment: np.ndarray, *, width: floa
     """
     right, true = int(np.sum((assignment >= 0) & (assignment == steps.pair.truth))), int(np.sum(steps.pair.truth >= 0))
     alt = (
-        "Four matrices: the cosine of the keypoints' features before and after SplineCNN, the vertex costs and the edge "
-        f"costs. Below, the sorted coefficients a, and the solver's matching drawn on both images: {right} of {true} right."
+        "Four matrices: the cosine of the keypoints' features before and after SplineCNN, the vertex costs and the "
+        "edge costs. Below, the sorted coefficients a, and the solver's matching drawn on both images: "
+        f"{right} of {true} right."
     )
     figure = new_figure(0.7 * width, width, alt=alt)
     grid = figure.add_gridspec(2, 12, height_ratios=(1, 1))
@@ -152,7 +153,7 @@ def plot_layer(
     changed, wrong = int(np.count_nonzero(gradient)), int(np.sum(match[truth >= 0].argmax(axis=1) != truth[truth >= 0]))
     alt = (
         "Five matrices of keypoints by keypoints: costs, costs with margin, the matching y, the matching on the moved "
-        f"costs, and the gradient. y misses {wrong} of {np.sum(truth >= 0)} true matches; {changed} entries have a gradient."
+        f"costs, and the gradient. y misses {wrong} of {np.sum(truth >= 0)} true matches; {changed} entries have one."
     )
     figure = new_figure(0.32 * width, width, alt=alt)
     axes = figure.subplots(1, 5)

@@ -152,15 +152,17 @@ def plot_two_sets(first: "pd.Series[float]", second: "pd.Series[float]", *, widt
     gap = both.iloc[:, 1] - both.iloc[:, 0]
     both, gap = (part.loc[gap.abs().sort_values().index] for part in (both, gap))
     alt = (
-        f"{both.columns[1]} beside {both.columns[0]} for {len(both)} columns: the difference is {gap.iloc[-1]:+.1f} points "
-        f"at most ({gap.index[-1]}), {gap.mean():+.1f} on average."
+        f"{both.columns[1]} beside {both.columns[0]} for {len(both)} columns: the difference is {gap.iloc[-1]:+.1f} "
+        f"points at most ({gap.index[-1]}), {gap.mean():+.1f} on average."
     )
     figure = new_figure(0.14 * len(both) + 0.6, width, alt=alt)
     ax = figure.subplots()
     places = np.arange(len(both))
     ax.hlines(places, both.min(axis=1), both.max(axis=1), color="0.6", linewidth=1, zorder=1)
     for k, (name, values) in enumerate(both.items()):
-        ax.plot(values, places, linestyle="", marker=MARKERS[k], color=f"C{k}", markersize=3.6, label=literal(str(name)))
+        ax.plot(
+            values, places, linestyle="", marker=MARKERS[k], color=f"C{k}", markersize=3.6, label=literal(str(name))
+        )
     for place, value, end in zip(places, gap, both.max(axis=1), strict=True):
         ax.annotate(f"{value:+.1f}", (end, place), (5, 0), textcoords="offset points", va="center", fontsize=6)
     ax.set_yticks(places, both.index)

@@ -33,8 +33,9 @@ def plot_costs(pair: KeypointPair, instance: "Instance", node: int, edge: int, *
             f"costs of the shape {instance.unary.shape} for {len(pair.kept1)} x {len(pair.kept2)} keypoints"
         )
     alt = (
-        f"Two images of the class {pair.source.cls}, twice. Left: the keypoints of the target coloured by what keypoint "
-        f"{node} of the source costs with each. Right: the target's edges coloured by what edge {edge} costs with each."
+        f"Two images of the class {pair.source.cls}, twice. Left: the keypoints of the target coloured by what "
+        f"keypoint {node} of the source costs with each. Right: the target's edges coloured by what edge {edge} of the "
+        "source costs with each."
     )
     figure = new_figure(cell_height(pair, width / 2) + 0.45, width, alt=alt)
     axes = figure.subplots(1, 2)

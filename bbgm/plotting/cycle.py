@@ -53,7 +53,8 @@ def plot_cycle(dataset: Dataset, triple: Sequence[SetPrediction], *, width: floa
     cycle = BrokenCycle(*((numbers.index(graph), node) for graph, node in most_telling(triple)))
     alone, joint = ({pair: getattr(one, name) for pair, one in pairs.items()} for name in ("assignment", "joint"))
     truth = {pair: one.truth for pair, one in pairs.items()}
-    titles = [f"{title}: {_describe(found, truth)}" for title, found in (("each pair alone", alone), ("jointly", joint))]
+    ways = {"each pair alone": alone, "jointly": joint}
+    titles = [f"{title}: {_describe(found, truth)}" for title, found in ways.items()]
     alt = f"Three images of the class {triple[0].cls} and a broken cycle of their matches. " + ". ".join(titles)
     figure = new_figure(width / 2 + 0.3, width, alt=alt.replace("\n", " "))
     for ax, title, lines in zip(

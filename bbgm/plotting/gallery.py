@@ -95,10 +95,10 @@ def plot_methods(
         true = pair.truth_matrix[np.ix_(rows, columns)]
         for i, j in zip(*np.nonzero(made[np.ix_(rows, columns)]), strict=True):
             _draw_square(line[1], i, j, RIGHT if true[i, j] else WRONG)
-        plot_matching(line[2], pair, assignment, title="")
+        plot_matching(line[2], pair, assignment, title=f"{right[name]} of {total} right")
         line[0].set_ylabel(literal(name))
-    for ax, title in zip(axes[0], ("scores", "assignment", "matching"), strict=True):
-        ax.set_title(title, pad=3)
+    for ax, title in zip(axes[0], ("scores", "assignment"), strict=False):
+        ax.set_title(title, pad=2)
     return figure
 
 

@@ -117,7 +117,8 @@ def most_telling(triple: Sequence[SetPrediction]) -> BrokenCycle:
     pairs = {(one.p, one.q): one for one in triple}
     cycles = broken_cycles({pair: one.assignment for pair, one in pairs.items()})
     if not cycles:
-        raise ValueError(f"the matchings of {[(one.source, one.target) for one in triple]} do not contradict each other")
+        names = [(one.source, one.target) for one in triple]
+        raise ValueError(f"the matchings of {names}, each pair alone, do not contradict each other")
 
     def order(cycle: BrokenCycle) -> tuple[int, bool]:
         right = 0

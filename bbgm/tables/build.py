@@ -149,7 +149,9 @@ def _each_run(lines: Sequence[Line], columns: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame(scores, columns=["method", "setting", "seed", *columns])
 
 
-def _rows(line: Line, columns: Sequence[str], deviation: Mapping[str, float], *, compared: bool) -> list[dict[str, Any]]:
+def _rows(
+    line: Line, columns: Sequence[str], deviation: Mapping[str, float], *, compared: bool
+) -> list[dict[str, Any]]:
     """Up to six rows of the frame; ``compared``: with the difference to what is published."""
     name = {"method": line.name, "setting": line.setting}
     rows: list[dict[str, Any]] = []

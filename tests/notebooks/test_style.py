@@ -110,7 +110,9 @@ def html_alt(tag: str) -> str | None:
 @EACH
 def test_links_look_like_links(notebook: Path) -> None:
     """Not like code, as which a theme shows what is between backquotes."""
-    links = [link for cell in read(notebook).cells if cell.cell_type == "markdown" for link in LINK.findall(cell.source)]
+    links = [
+        link for cell in read(notebook).cells if cell.cell_type == "markdown" for link in LINK.findall(cell.source)
+    ]
     assert [text for text in links if text.startswith("`")] == []
 
 

@@ -62,9 +62,7 @@ def test_two_matches_demand_a_third_and_jointly_they_have_it(triple: Triple) -> 
         (plotting.WRONG, True, frozenset({(1, 0), (2, 1)})),
         (plotting.WRONG, True, frozenset({(2, 0), (1, 1)})),
     }
-    assert lines(joint, data) == {
-        (AGREES, False, frozenset({(a, 0), (b, 0)})) for a, b in ((0, 1), (0, 2), (1, 2))
-    }
+    assert lines(joint, data) == {(AGREES, False, frozenset({(a, 0), (b, 0)})) for a, b in ((0, 1), (0, 2), (1, 2))}
     assert alone.get_title() == "each pair alone: 7 matches, 5 right,\n6 in a broken cycle"
     assert joint.get_title() == "jointly: 6 matches, 6 right,\nnone in a broken cycle"
     assert most_repaired(predictions) == tuple(predictions)

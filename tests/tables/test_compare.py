@@ -148,6 +148,7 @@ def test_a_row_of_few_runs_has_no_verdict_and_is_not_bold(tmp_path: Path, add_ru
     assert "other runs" not in next(line for line in describe_comparisons(table) if line.startswith("Mine minus BB-GM"))
     few = make_table("Willow", "willow", tmp_path, seeds=[0, 1])
     assert not few.best
+    assert not [note for note in few.notes if note.startswith("Bold")]
 
 
 def test_single_columns_are_listed_only_with_enough_runs_of_both_rows(tmp_path: Path, add_run: AddRun) -> None:
@@ -163,4 +164,3 @@ def test_single_columns_are_listed_only_with_enough_runs_of_both_rows(tmp_path: 
         ("Mine", "BB-GM"): ["mean"],
         ("Other", "Mine"): ["mean"],
     }
-    assert not [note for note in few.notes if note.startswith("Bold")]

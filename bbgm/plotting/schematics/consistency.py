@@ -34,9 +34,9 @@ LETTERS = {("p", 1): "i", ("q", 1): "j", ("r", 1): "k"}
 def plot_consistency() -> "Figure":
     """Three matches that agree (light), two that demand a third (dark), and one that contradicts them (dashed)."""
     alt = (
-        "Three images with three keypoints each, drawn as dots. Light lines join one keypoint of each image to a closed "
-        "triangle. Dark lines join i of the first with j of the second, and j with k of the third. A dashed line joins "
-        "i with another keypoint of the third image than k."
+        "Three images with three keypoints each, drawn as dots. Light lines join one keypoint of each image to a "
+        "closed triangle. Dark lines join i of the first with j of the second, and j with k of the third. A dashed "
+        "line joins i with another keypoint of the third image than k."
     )
     figure, ax = draw.canvas(5.0, 2.15, alt)
     for name, corner in PANELS.items():
@@ -50,7 +50,8 @@ def plot_consistency() -> "Figure":
             ax.plot(*_place((name, k)), "o", color="white", markeredgecolor="0.1", markersize=5, zorder=5)
     for dot, letter in LETTERS.items():
         x, y = _place(dot)
-        draw.write(ax, (x + (0.11 if letter == "j" else -0.1), y + (0.06 if letter == "k" else -0.03)), f"${letter}$", size=8)
+        beside = {"i": (-0.1, -0.03), "j": (0.11, -0.03), "k": (-0.1, 0.06)}[letter]
+        draw.write(ax, (x + beside[0], y + beside[1]), f"${letter}$", size=8)
     for y, colour, text in (
         (1.62, AGREES, "light: three matches that agree"),
         (1.2, DEMANDS, "dark: $i$ with $j$, and $j$ with $k$;\nso $i$ has to go with $k$"),

@@ -73,7 +73,7 @@ def plot_image_features(steps: "PairSteps", network: "BBGM", config: "BBGMRun") 
     draw.draw_arrow(ax, (4.12, middle - 0.24), (4.42, middle - 0.12))
     share = one.maps[0].shape[0] / channels
     draw.draw_rows(ax, (4.48, middle - 0.42, 0.72, 0.84), nodes, parts=((share, FINE), (1 - share, COARSE)))
-    draw.write(ax, (4.4, middle + 0.5), "interpolated", ha="right")
+    draw.write(ax, (4.1, middle + 0.03), "interpolated", ha="right")
     _title(ax, 4.84, "at the keypoints", f"{nodes} x {channels}", middle - 0.42)
 
     draw.draw_arrow(ax, (5.22, middle), (5.36, middle))
@@ -94,8 +94,8 @@ def plot_image_features(steps: "PairSteps", network: "BBGM", config: "BBGMRun") 
     draw.draw_keypoints(ax, (5.42, low - 0.28, 0.72, 0.72), (one.graph.xy - corner) / extent, SOURCE[0], one.graph)
     draw.write(ax, (5.28, low + 0.04), f"graph, {len(one.graph.edges)}\ndirected edges", ha="right")
     draw.draw_arrow(ax, (5.8, low + 0.5), (5.8, middle - 0.38))
-    draw.draw_arrow(ax, (2.36, middle), (2.36, low), (2.54, low))
-    ax.plot([2.26, 2.36], [middle, middle], color=INK, linewidth=0.9, linestyle="-")
+    draw.draw_arrow(ax, (2.42, middle), (2.42, low), (2.54, low))
+    ax.plot([2.26, 2.42], [middle, middle], color=INK, linewidth=0.9, linestyle="-")
     draw.draw_rows(ax, (2.58, low - 0.07, 0.9, 0.14), 1, SOURCE)
     text = f"global vector: {size['global vector of an image']}\n(maximum over the last map)"
     draw.write(ax, (2.58, low - 0.24), text, ha="left")
@@ -120,10 +120,10 @@ def plot_pair_costs(steps: "PairSteps", network: "BBGM", config: "BBGMRun", assi
     (n1, n2), (e1, e2) = steps.costs.unary.shape, steps.costs.quadratic.shape
     channels, joined = len(steps.a_vertex), len(steps.g)
     alt = (
-        f"Block diagram of stage 3. The features of two images, {n1} and {n2} keypoints and {e1} and {e2} directed edges "
-        f"with {channels} channels each, are compared by inner products whose coefficients come from both global "
-        f"vectors, {joined} numbers. This gives {n1} x {n2} vertex costs and {e1} x {e2} edge costs, from which the solver "
-        "makes the matching. A dashed arrow leads from the loss back to the costs."
+        f"Block diagram of stage 3. The features of two images, {n1} and {n2} keypoints and {e1} and {e2} directed "
+        f"edges with {channels} channels each, are compared by inner products whose coefficients come from both global "
+        f"vectors, {joined} numbers. This gives {n1} x {n2} vertex costs and {e1} x {e2} edge costs, from which the "
+        "solver makes the matching. A dashed arrow leads from the loss back to the costs."
     )
     figure, ax = draw.canvas(WIDE, 3.35, alt)
     vertices, gate, edges = 2.68, 1.78, 0.92
@@ -158,10 +158,7 @@ def plot_pair_costs(steps: "PairSteps", network: "BBGM", config: "BBGMRun", assi
     draw.write(ax, (4.41, gate + 0.4), f"$a^v$: {channels}", ha="left")
     draw.write(ax, (4.41, gate - 0.38), f"$a^e$: {channels}", ha="left")
 
-    for centre, letter, kind, matrix in (
-        (vertices, "v", "vertex costs", steps.costs.unary),
-        (edges, "e", "edge costs", steps.costs.quadratic),
-    ):
+    for centre, letter, matrix in ((vertices, "v", steps.costs.unary), (edges, "e", steps.costs.quadratic)):
         draw.draw_values(ax, (5.08, centre - 0.3, 0.6, 0.6), matrix.detach().cpu().numpy())
         draw.write(ax, (5.38, centre + 0.38), f"$c^{letter}$: {size[_COSTS[letter]]}")
         draw.draw_arrow(ax, (5.7, centre), (5.88, centre))
@@ -175,7 +172,8 @@ def plot_pair_costs(steps: "PairSteps", network: "BBGM", config: "BBGMRun", assi
     low = 0.28
     draw.draw_arrow(ax, (6.82, gate - 0.78), (6.82, low), (5.38, low), (5.38, edges - 0.32), dashed=True, colour=_BACK)
     draw.draw_arrow(ax, (5.38, edges + 0.48), (5.38, vertices - 0.32), dashed=True, colour=_BACK)
-    text = rf"backward: solved once more, $\lambda$ = {config.solver.lambda_:g}; $(y_\lambda - y)\;/\;\lambda$ for all costs"
+    gradient = r"$(y_\lambda - y)\;/\;\lambda$ for all costs"
+    text = rf"backward: solved once more, $\lambda$ = {config.solver.lambda_:g}; {gradient}"
     draw.write(ax, (6.86, 0.13), text, ha="right", color=_BACK)
     return figure
 

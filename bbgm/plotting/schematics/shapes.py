@@ -100,7 +100,9 @@ def draw_values(ax: "Axes", area: Area, values: np.ndarray, colours: str = "civi
     ax.add_patch(Rectangle((x, y), width, height, edgecolor=INK, facecolor="none", linewidth=0.9))
 
 
-def draw_picture(ax: "Axes", area: Area, pixels: np.ndarray, xy: np.ndarray, colour: str, graph: "Graph | None") -> None:
+def draw_picture(
+    ax: "Axes", area: Area, pixels: np.ndarray, xy: np.ndarray, colour: str, graph: "Graph | None"
+) -> None:
     """An image (side, side, 3) in a square, with keypoints (n, 2) in its px, and their graph if one is given."""
     from matplotlib.patches import Rectangle
 
