@@ -83,9 +83,18 @@ def test_lines_end_at_the_keypoints(pair: KeypointPair) -> None:
     ax = plotting.plot_matchings([pair], [pair.truth]).axes[0]
     ends = np.array([line.get_xydata() for line in match_lines(ax)])
     matched = pair.truth >= 0
-    np.testing.assert_allclose(ends[:, 0], pair.source.xy[pair.kept1][matched])
-    target = pair.target.xy[pair.kept2][pair.truth[matched]]
-    np.testing.assert_allclose(ends[:, 1] - target, np.tile([256 + 16, 0], (N, 1)))
+    # The pictures are 60 x 40 px: squeezed to a square for the network, drawn as wide as they are.
+    np.testing.assert_allclose(ends[:, 0], pair.source.xy[pair.kept1][matched] * [1.5, 1])
+    target = pair.target.xy[pair.kept2][pair.truth[matched]] * [1.5, 1]
+    np.testing.assert_allclose(ends[:, 1] - target, np.tile([1.5 * 256 + 16, 0], (N, 1)))
+
+
+def test_a_part_of_a_picture_has_its_own_shape_and_a_view_is_square(pair: KeypointPair) -> None:
+    upright = replace(pair.source, box=(10, 0, 30, 40))
+    turned = replace(pair.target, view=(1, 0, 0, 0, 1, 0))
+    ax = plotting.plot_matchings([replace(pair, source=upright, target=turned)], [pair.truth]).axes[0]
+    extents = [image.get_extent() for image in ax.images]
+    assert extents == [(0, 128, 256, 0), (144, 400, 256, 0)]
 
 
 def test_no_match_at_all_and_edges_can_be_drawn(pair: KeypointPair) -> None:
