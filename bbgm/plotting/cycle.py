@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bbgm.data.images.keypoints import FRAME, Dataset
-from bbgm.plotting.matching import draw_line
+from bbgm.data.images.keypoints import FRAME, Dataset, KeypointImage
+from bbgm.plotting.matching import BORDER, Placed, draw_line, own_width
 from bbgm.plotting.style import AGREES, DEMANDS, WIDE, WRONG, new_figure, styled
 from bbgm.scoring.cycles import BrokenCycle, contradicted, most_telling
 from bbgm.scoring.predictions import SetPrediction
@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-GAP = 70  # px between the images
-CORNERS = np.array([[0, 0], [FRAME + GAP, 0], [(FRAME + GAP) / 2, FRAME + GAP]])
-"""Upper left corners of the three images, px."""
+GAP = 70  # between the images, in units of the axes
 
 Pair = tuple[int, int]
 Line = tuple[tuple[int, int], tuple[int, int], str]
@@ -45,7 +43,7 @@ def plot_cycle(dataset: Dataset, triple: Sequence[SetPrediction], *, width: floa
     if sorted(pairs) != [(0, 1), (0, 2), (1, 2)] or len({(one.cls, one.number) for one in triple}) != 1:
         have = [(one.cls, one.number, one.p, one.q) for one in triple]
         raise ValueError(f"{have} (class, set, p, q) are not the three pairs of three images of one set")
-    names = [pairs[0, 1].source, pairs[0, 1].target, pairs[0, 2].target]
+    names = pairs[0, 1].source, pairs[0, 1].target, pairs[0, 2].target
     kept = [pairs[0, 1].kept1, pairs[0, 1].kept2, pairs[0, 2].kept2]
     images = {image.image_id: image for image in dataset.images(triple[0].cls, "test")}
     if absent := [name for name in names if name not in images]:
@@ -56,19 +54,31 @@ def plot_cycle(dataset: Dataset, triple: Sequence[SetPrediction], *, width: floa
     ways = {"each pair alone": alone, "jointly": joint}
     titles = [f"{title}: {_describe(found, truth)}" for title, found in ways.items()]
     alt = f"Three images of the class {triple[0].cls} and a broken cycle of their matches. " + ". ".join(titles)
-    figure = new_figure(width / 2 + 0.3, width, alt=alt.replace("\n", " "))
+    shown = [images[name] for name in names]
+    places = place_triple(shown)
+    right, bottom = (max(corners) for corners in zip(*(place.extent[1:3] for place in places), strict=True))
+    height = min(width / 2 * (bottom + 2 * BORDER) / (right + 2 * BORDER), 0.55 * width)
+    figure = new_figure(height + 0.3, width, alt=alt.replace("\n", " "))
     for ax, title, lines in zip(
         figure.subplots(1, 2), titles, (_lines_alone(cycle, alone), _lines_joint(cycle, joint)), strict=True
     ):
-        points = [images[name].xy[part] + corner for name, part, corner in zip(names, kept, CORNERS, strict=True)]
-        for name, (left, top) in zip(names, CORNERS, strict=True):
-            extent = (left, left + FRAME, top + FRAME, top)
-            ax.imshow(images[name].crop(), extent=extent, interpolation="antialiased")
+        for image, place in zip(shown, places, strict=True):
+            ax.imshow(image.crop(), extent=place.extent, interpolation="antialiased")
+        points = [place(image.xy[part]) for image, part, place in zip(shown, kept, places, strict=True)]
         _draw_cycle(ax, points, cycle, lines)
         ax.set_title(title, pad=2)
-        ax.set(xlim=(-4, 2 * FRAME + GAP + 4), ylim=(2 * FRAME + GAP + 4, -4), aspect="equal")
+        ax.set(xlim=(-BORDER, right + BORDER), ylim=(bottom + BORDER, -BORDER), aspect="equal")
         ax.axis("off")
     return figure
+
+
+def place_triple(images: Sequence[KeypointImage]) -> list[Placed]:
+    """Two of three images side by side, the third below in the middle, each in its own aspect ratio."""
+    one, two, three = map(own_width, images)
+    total = one + GAP + two
+    left = max(0.0, (three - total) / 2)  # of the upper two, if the third is wider
+    below = max(0.0, (total - three) / 2)
+    return [Placed(left, one), Placed(left + one + GAP, two), Placed(below, three, FRAME + GAP)]
 
 
 def _partner(matchings: Mapping[Pair, np.ndarray], node: tuple[int, int], graph: int) -> int:

@@ -26,15 +26,21 @@ class Placed:
     """Where an image is drawn: `FRAME` high, and as wide as the photograph that the network got squeezed to a square.
 
     Attributes:
-        left: its left border, width: its width, in units of the axes.
+        left: its left border, width: its width, top: its upper border, in units of the axes.
     """
 
     left: float
     width: float
+    top: float = 0.0
 
     def __call__(self, xy: np.ndarray) -> np.ndarray:
         """The places of points (n, 2) of the network's input, px."""
-        return xy * [self.width / FRAME, 1] + [self.left, 0]
+        return xy * [self.width / FRAME, 1] + [self.left, self.top]
+
+    @property
+    def extent(self) -> tuple[float, float, float, float]:
+        """Left, right, bottom and top, for ``imshow``."""
+        return self.left, self.left + self.width, self.top + FRAME, self.top
 
 
 def own_width(image: KeypointImage) -> float:
@@ -100,8 +106,7 @@ def draw_pair(ax: "Axes", pair: KeypointPair) -> tuple[Placed, Placed]:
     """Draw the two images side by side, each in its own aspect ratio; where they are."""
     places = place_pair(pair)
     for image, place in zip((pair.source, pair.target), places, strict=True):
-        extent = (place.left, place.left + place.width, FRAME, 0)
-        ax.imshow(image.crop(), extent=extent, interpolation="antialiased")
+        ax.imshow(image.crop(), extent=place.extent, interpolation="antialiased")
     right = places[1].left + places[1].width
     ax.set(xlim=(-BORDER, right + BORDER), ylim=(FRAME + BORDER, -BORDER), aspect="equal")
     ax.axis("off")

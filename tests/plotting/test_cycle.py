@@ -10,7 +10,7 @@ from matplotlib.colors import to_hex
 
 from bbgm import plotting
 from bbgm.data import Dataset
-from bbgm.plotting.cycle import CORNERS
+from bbgm.plotting.cycle import place_triple
 from bbgm.plotting.style import AGREES, DEMANDS
 from bbgm.scoring.cycles import most_repaired
 from bbgm.scoring.predictions import SetPrediction
@@ -36,9 +36,9 @@ def triple(tmp_path: Path) -> Triple:
 def lines(ax: Axes, data: Dataset) -> set[tuple[str, bool, frozenset[tuple[int, int]]]]:
     """Colour, dashed or not, and both ends (image, keypoint) of each line."""
     places = {
-        tuple(np.round(point + corner, 6)): (image, node)
-        for image, (one, corner) in enumerate(zip(data.test["Cup"], CORNERS, strict=True))
-        for node, point in enumerate(one.xy)
+        tuple(np.round(point, 6)): (image, node)
+        for image, (one, place) in enumerate(zip(data.test["Cup"], place_triple(data.test["Cup"]), strict=True))
+        for node, point in enumerate(place(one.xy))
     }
     drawn = [line for line in ax.lines if len(np.asarray(line.get_xdata())) == 2 and line.get_linestyle() != "None"]
     return {
@@ -79,3 +79,13 @@ def test_a_cycle_needs_three_pairs_of_one_set_and_their_images(triple: Triple) -
     agreed = [replace(one, assignment=one.joint) for one in predictions]
     with pytest.raises(ValueError, match="do not contradict each other"):
         plotting.plot_cycle(data, agreed)
+
+
+def test_three_pictures_do_not_overlap_and_keep_their_shapes(triple: Triple) -> None:
+    one, two, three = triple[0].test["Cup"]
+    for images in ([one, two, three], [replace(one, box=(0, 0, 10, 40)), replace(two, box=(0, 0, 10, 40)), three]):
+        places = place_triple(images)
+        assert [round(place.width / 256, 6) for place in places[2:]] == [1.5]
+        assert places[0].extent[1] < places[1].extent[0]
+        assert min(place.left for place in places) == 0
+        assert max(place.extent[2] for place in places[:2]) < places[2].extent[3]

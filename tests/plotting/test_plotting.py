@@ -93,7 +93,7 @@ def test_a_part_of_a_picture_has_its_own_shape_and_a_view_is_square(pair: Keypoi
     upright = replace(pair.source, box=(10, 0, 30, 40))
     turned = replace(pair.target, view=(1, 0, 0, 0, 1, 0))
     ax = plotting.plot_matchings([replace(pair, source=upright, target=turned)], [pair.truth]).axes[0]
-    extents = [image.get_extent() for image in ax.images]
+    extents = [tuple(image.get_extent()) for image in ax.images]
     assert extents == [(0, 128, 256, 0), (144, 400, 256, 0)]
 
 
