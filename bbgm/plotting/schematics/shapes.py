@@ -1,7 +1,7 @@
 """What block diagrams are made of. Positions and sizes are inches from the lower left corner of the figure."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -125,11 +125,19 @@ def draw_arrow(ax: "Axes", *points: Point, colour: str = INK, dashed: bool = Fal
     """A line through points, with a head at the last."""
     if len(points) > 2:
         ax.plot(*np.transpose(points[:-1]), color=colour, linewidth=0.9, linestyle="--" if dashed else "-", zorder=3)
-    look = {"arrowstyle": "-|>", "color": colour, "linewidth": 0.9, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 7}
+    look: dict[str, Any] = {
+        "arrowstyle": "-|>",
+        "color": colour,
+        "linewidth": 0.9,
+        "shrinkA": 0,
+        "shrinkB": 0,
+        "mutation_scale": 7,
+    }
     look |= {"linestyle": "--" if dashed else "-", "zorder": 3}
     ax.annotate("", points[-1], points[-2], arrowprops=look)
 
 
-def write(ax: "Axes", place: Point, text: str, **look: object) -> None:
+def write(ax: "Axes", place: Point, text: str, **look: Any) -> None:
     """Text with its middle, or what ``ha`` and ``va`` say, at a place."""
-    ax.text(*place, text, **{"ha": "center", "va": "center", "linespacing": 1.15, "color": "0.1", "zorder": 6, **look})
+    usual: dict[str, Any] = {"ha": "center", "va": "center", "linespacing": 1.15, "color": "0.1", "zorder": 6}
+    ax.text(*place, text, **{**usual, **look})
