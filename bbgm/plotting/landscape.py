@@ -196,8 +196,8 @@ def plot_descent(
     s, t, values = section.s, section.t, section.interpolations[descent.lambda_]
     figure = new_figure(0.78 * width, width)
     figure.set_layout_engine("none")  # which would move the panels from picture to picture
-    surface = figure.add_axes((0.0, 0.38, 0.48, 0.62), projection="3d")
-    contours = figure.add_axes((0.57, 0.46, 0.33, 0.45))
+    surface = figure.add_axes((-0.02, 0.38, 0.48, 0.62), projection="3d")
+    contours = figure.add_axes((0.58, 0.46, 0.32, 0.45))
     _draw_surface(surface, s, t, values, *levels)
     # A little above the surface, which would hide half of each line.
     lift = 0.03 * (levels[1] - levels[0])

@@ -12,10 +12,24 @@ from bbgm.plotting.style import RIGHT, WRONG
 from bbgm.widgets.pair import Keypoint, as_json
 
 
+def points_files(
+    files: Sequence[str], keypoints: Sequence[Sequence[Keypoint]], pictures: Sequence[str]
+) -> list[dict[str, str]]:
+    """Name and content of the points file of each picture.
+
+    Raises:
+        ValueError: two keypoints of a picture have the same name.
+    """
+    return [
+        {"name": file, "text": as_json(side, picture)}
+        for file, side, picture in zip(files, keypoints, pictures, strict=True)
+    ]
+
+
 def describe(
     match: Match, keypoints: Sequence[Sequence[Keypoint]], files: Sequence[str], solver: str, model: str | Path | None
 ) -> dict[str, Any]:
-    """Matches and edges by the ids of keypoints, the points files, and the command that gives the same matching.
+    """Matches and edges by the ids of keypoints, and the command that gives the same matching.
 
     Args:
         keypoints: of each picture; the hidden ones are not part of the matching.
@@ -48,10 +62,6 @@ def describe(
         "edges": [
             [[names[a], names[b]] for a, b in graph.edges.tolist() if a < b]
             for names, graph in zip(ids, match.graphs, strict=True)
-        ],
-        "files": [
-            {"name": file, "text": as_json(side, picture)}
-            for file, side, picture in zip(files, keypoints, pictures, strict=True)
         ],
         "command": shlex.join(command),
     }

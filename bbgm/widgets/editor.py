@@ -19,7 +19,7 @@ from bbgm.photos import Match, Model
 from bbgm.photos.picture import PictureLike, read_pixels
 from bbgm.photos.points import PointsLike, make_points
 from bbgm.photos.solving import METHODS
-from bbgm.widgets.description import describe, summary
+from bbgm.widgets.description import describe, points_files, summary
 from bbgm.widgets.pair import Keypoint, Side, as_json, keypoints_of, match_sides
 from bbgm.widgets.pictures import STATIC, shown, with_picture
 
@@ -92,6 +92,19 @@ class MatchingEditor(anywidget.AnyWidget):
         if self._match is None:
             raise ValueError(f"there is no matching to take: {self.result['summary']}")
         return self._match
+
+    def compare(self) -> dict[str, Match]:
+        """What each solver finds for the keypoints that are shown, by its name.
+
+        Raises:
+            ValueError: there are too few keypoints to match; the message says so.
+        """
+        return {
+            solver: match_sides(
+                self._models[self.network], self._sides, self._read(), solver=solver, partial=self.partial
+            )
+            for solver in METHODS
+        }
 
     def save(self, folder: str | Path = ".") -> tuple[Path, Path]:
         """Write the points file of each picture, as ``bbgm match --points`` reads it, and return their paths.
@@ -178,26 +191,28 @@ class MatchingEditor(anywidget.AnyWidget):
 
     def _update(self, _change: Any = None) -> None:
         """Match again if anything has changed that matters."""
-        state = [self.keypoints, self.moving, self.solver, self.partial, self.network, [id(s) for s in self._sides]]
+        state = [self.keypoints, self.moving, self.solver, self.partial, self.network, list(self._sides)]
         if state == self._done:
             if self.result.get("revision") != self.revision:
                 self.result = {**self.result, "revision": self.revision}
             return
         self._done = state
-        start = time.perf_counter()
+        start, files = time.perf_counter(), []
         try:
             keypoints = self._read()
+            files = points_files(self._file_names(), keypoints, [side.name for side in self._sides])
             self._match = match_sides(
                 self._models[self.network], self._sides, keypoints, solver=self.solver, partial=self.partial,
                 moving=self.moving,
             )  # fmt: skip
         except ValueError as error:
             self._match = None
-            self.result = {"revision": self.revision, "summary": str(error)}
+            self.result = {"revision": self.revision, "summary": str(error), "files": files}
             return
         seconds = time.perf_counter() - start
         self.result = {
             **describe(self._match, keypoints, self._file_names(), self.solver, self._sources[self.network]),
+            "files": files,
             "summary": summary(self._match, self.solver, seconds),
             "revision": self.revision,
         }

@@ -95,7 +95,7 @@ class Editor {
     root.setAttribute("data-lm-suppress-shortcuts", "true"); // or JupyterLab would take Delete for a cell
     root.append(
       element("div", { className: "bbgm-bar" }, label("Network ", this.network), this.file, label("Solver ", this.solver),
-        label("", this.partial, " may stay unmatched"), label("", this.graphs, " graphs")),
+        label("", this.partial, " keypoints may stay unmatched"), label("", this.graphs, " show graphs")),
       this.stage,
       element("div", { className: "bbgm-sides" }, ...this.sides),
       element("div", { className: "bbgm-bar" }, this.chosen, label("Name ", this.name), this.hide, this.remove),
