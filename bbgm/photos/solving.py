@@ -71,11 +71,12 @@ def find_matching(instance: Instance, method: str, full: bool) -> Found:
 
 
 def _by_sinkhorn(unary: np.ndarray, full: bool) -> np.ndarray:
-    """The assignment with the largest sum of P, as methods without a solver have it; else the matches with P above 1/2."""
+    """The assignment with the largest sum of P, as methods without a solver take it.
+
+    Where keypoints may stay unmatched, of these only the matches with P above 1/2.
+    """
     temperature = TEMPERATURE * float(unary.std()) or 1.0
-    (log_p,) = sinkhorn(
-        [torch.from_numpy(unary)], temperature=temperature, iterations=ITERATIONS, partial=not full
-    )
+    (log_p,) = sinkhorn([torch.from_numpy(unary)], temperature=temperature, iterations=ITERATIONS, partial=not full)
     soft = log_p.exp().numpy()
     assignment = linear_assignment(soft)
     if not full:

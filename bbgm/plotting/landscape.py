@@ -201,7 +201,9 @@ def plot_descent(
     _draw_surface(surface, s, t, values, *levels)
     # A little above the surface, which would hide half of each line.
     lift = 0.03 * (levels[1] - levels[0])
-    column, row = (np.abs(axis[:, None] - place).argmin(axis=0) for axis, place in zip((s, t), descent.path.T, strict=True))
+    column, row = (
+        np.abs(axis[:, None] - place).argmin(axis=0) for axis, place in zip((s, t), descent.path.T, strict=True)
+    )
     surface.plot(*descent.path.T, values[row, column] + lift, color="black", linewidth=1.2, linestyle="-", zorder=9)
     surface.plot(*descent.path[:1].T, values[row[:1], column[:1]] + lift, "o", **START, zorder=10)
     image = _draw_contours(contours, s, t, values, *levels)
@@ -213,7 +215,9 @@ def plot_descent(
             "", descent.path[0] + arrow, descent.path[0], zorder=4,
             arrowprops={"arrowstyle": "-|>", "color": WRONG, "linewidth": 1.4, "shrinkA": 2, "shrinkB": 0},
         )  # fmt: skip
-    contours.set(xlabel="$s$", title=rf"$f_\lambda$, $\lambda$ = {descent.lambda_:.2g}", xlim=s[[0, -1]], ylim=t[[0, -1]])
+    contours.set(
+        xlabel="$s$", title=rf"$f_\lambda$, $\lambda$ = {descent.lambda_:.2g}", xlim=s[[0, -1]], ylim=t[[0, -1]]
+    )
     contours.set_ylabel("$t$", labelpad=1)
     bar = figure.add_axes((0.915, 0.46, 0.018, 0.45))
     figure.colorbar(image, cax=bar)

@@ -79,6 +79,6 @@ def summary(match: Match, solver: str, seconds: float) -> str:
     else:
         proof = "not proved optimal"
     return (
-        f"{n} match{'es' * (n != 1)}{score} · cost {match.objective:.4f} · lower bound {match.lower_bound:.4f} · {proof}"
-        f" · {1000 * seconds:.0f} ms"
+        f"{n} match{'es' * (n != 1)}{score} · cost {match.objective:.4f} · lower bound {match.lower_bound:.4f}"
+        f" · {proof} · {1000 * seconds:.0f} ms"
     )

@@ -178,7 +178,8 @@ class MatchingEditor(anywidget.AnyWidget):
         self.set_picture(int(content["side"]), pixels, name)
         if turned:
             self._notify(
-                f"{name} is shown upright, as its EXIF tag asks; for 'bbgm match', store it so: mogrify -auto-orient {name}"
+                f"{name} is shown upright, as its EXIF tag asks; 'bbgm match' needs it stored so: "
+                f"mogrify -auto-orient {name}"
             )
 
     def _notify(self, text: str) -> None:
@@ -224,4 +225,3 @@ class MatchingEditor(anywidget.AnyWidget):
     def _repr_mimebundle_(self, **options: Any) -> Any:
         figure = self._match and self._match.draw(edges=self.graphs)
         return with_picture(super()._repr_mimebundle_(**options), figure, str(self._match or self.result["summary"]))
-

@@ -35,7 +35,9 @@ class Frames(anywidget.AnyWidget):
     def __init__(self, figures: Iterable[tuple[str, "Figure"]], *, title: str, start: int = 0) -> None:
         drawn = [(label, as_png(figure)) for label, figure in figures]
         if not 0 <= start < len(drawn):
-            raise ValueError(f"start is {start}, and there are {len(drawn)} figures: give figures, and the index of one")
+            raise ValueError(
+                f"start is {start}, and there are {len(drawn)} figures: give figures, and the index of one"
+            )
         labels, frames = zip(*drawn, strict=True)
         super().__init__(frames=list(frames), labels=list(labels), title=title, index=start)
 

@@ -19,7 +19,7 @@ QUALITY = 90
 
 
 def shown(name: str, pixels: np.ndarray) -> dict[str, Any]:
-    """A picture (H, W, 3) uint8 as the browser takes it: its size in px, and its data as JPEG, made smaller if large."""
+    """A picture (H, W, 3) uint8 as the browser takes it: its size in px, and its data as JPEG, smaller if large."""
     image = Image.fromarray(pixels)
     image.thumbnail((LARGEST, LARGEST))
     buffer = io.BytesIO()

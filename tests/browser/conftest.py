@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 START = 300
@@ -22,8 +22,8 @@ START = 300
 PATIENCE = 300_000
 """Milliseconds that the browser waits for something at most: long, as the machine may be busy."""
 SETTINGS = {
-    "@jupyterlab/apputils-extension/notification.jupyterlab-settings": '{"fetchNews": "false", "checkForUpdates": false}',
-    "@jupyterlab/notebook-extension/tracker.jupyterlab-settings": '{"windowingMode": "none"}',
+    "apputils-extension/notification": '{"fetchNews": "false", "checkForUpdates": false}',
+    "notebook-extension/tracker": '{"windowingMode": "none"}',
 }
 """JupyterLab asks nothing on the internet, and draws all cells."""
 
@@ -84,7 +84,7 @@ def lab(chromium: str, project: Path, tmp_path_factory: pytest.TempPathFactory) 
     folder = root / "notebooks"
     shutil.copytree(project / "notebooks", folder)
     for name, content in SETTINGS.items():
-        path = root / "settings" / name
+        path = root / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8")
     variables = {
@@ -122,6 +122,7 @@ def browser(chromium: str) -> Iterator[BrowserContext]:
         program = playwright.chromium.launch(executable_path=chromium, args=["--disable-gpu"])
         context = program.new_context(viewport={"width": 1400, "height": 1000}, accept_downloads=True)
         context.set_default_timeout(PATIENCE)
+        expect.set_options(timeout=PATIENCE)
         yield context
         program.close()
 

@@ -3,12 +3,20 @@
 import json
 from pathlib import Path
 
+import nbformat
 import pytest
+from papermill.iorw import load_notebook_node
+from papermill.parameterize import parameterize_notebook
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Lab, Seen
 
 pytestmark = pytest.mark.slow
+
+TRIANGLE = [(0.3, 0.3), (0.7, 0.35), (0.5, 0.75)]
+"""Where three keypoints are clicked, as shares of an image's width and height."""
+COARSE = {"points": 5, "stops": 5, "fineness": 9}
+"""Parameters with which notebook 01 is quick."""
 
 
 def open_and_run(page: Page, lab: Lab, notebook: str) -> None:
@@ -27,28 +35,25 @@ def spot(stage: Locator, side: int, x: float, y: float) -> tuple[float, float]:
     return box["x"] + x * box["width"], box["y"] + y * box["height"]
 
 
-TRIANGLE = [(0.3, 0.3), (0.7, 0.35), (0.5, 0.75)]
-
-
 def test_keypoints_are_clicked_dragged_and_hidden(page: Page, lab: Lab, seen: Seen, pictures: Path) -> None:
     open_and_run(page, lab, "14_your_images.ipynb")
     editor = page.locator(".bbgm-editor")
-    editor.wait_for()
     stage, status = editor.locator(".bbgm-stage"), editor.locator(".bbgm-status")
     matches, points = stage.locator(".bbgm-match"), stage.locator(".bbgm-point")
     expect(matches).to_have_count(10)
     expect(status).to_contain_text("10 of 10 right")
+    expect(status).to_contain_text("proved optimal")
     stage.scroll_into_view_if_needed()
-    page.screenshot(path=pictures / "14-start.png")
-
+    editor.screenshot(path=pictures / "14-named.png")
     editor.get_by_label("Solver").select_option("unary")
     expect(status).to_contain_text("a cheaper matching may exist")
-    page.screenshot(path=pictures / "14-unary.png")
+    editor.screenshot(path=pictures / "14-unary.png")
     editor.get_by_label("Solver").select_option("best")
 
     for side in (0, 1):
         editor.get_by_role("button", name="Clear keypoints").nth(side).click()
     expect(points).to_have_count(0)
+    expect(status).to_contain_text("3 more on the left and 3 more on the right")
     for side in (0, 1):
         for place in TRIANGLE:
             page.mouse.click(*spot(stage, side, *place))
@@ -56,3 +61,64 @@ def test_keypoints_are_clicked_dragged_and_hidden(page: Page, lab: Lab, seen: Se
     expect(matches).to_have_count(3)
     expect(status).to_contain_text("3 matches")
     page.screenshot(path=pictures / "14-three.png")
+
+    before = status.text_content()
+    x, y = spot(stage, 0, *TRIANGLE[0])
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 40, y + 60, steps=5)
+    page.mouse.up()
+    expect(status).not_to_have_text(str(before))
+    expect(matches).to_have_count(3)
+
+    cells = page.locator(".jp-Cell").count()
+    editor.get_by_role("button", name="Hide").click()
+    expect(status).to_contain_text("1 more on the left")
+    expect(stage.locator(".bbgm-hidden")).to_have_count(1)
+    stage.press("h")
+    expect(matches).to_have_count(3)
+    with page.expect_download() as download:
+        editor.get_by_role("button", name="Download keypoints").first.click()
+    stored = json.loads(Path(download.value.path()).read_text(encoding="utf-8"))
+    assert [len(xy) for xy in stored] == [2, 2, 2]
+    stage.press("Delete")
+    expect(points).to_have_count(5)
+    assert page.locator(".jp-Cell").count() == cells, "the key was taken for the cell"
+    assert seen.errors == []
+    assert seen.outside == []
+
+
+def test_an_image_is_uploaded(page: Page, lab: Lab, seen: Seen, pictures: Path, project: Path) -> None:
+    """The notebook is still open in its kernel; this is a second view of it."""
+    open_and_run(page, lab, "14_your_images.ipynb")
+    editor = page.locator(".bbgm-editor")
+    expect(editor.locator(".bbgm-match")).to_have_count(10)
+    chosen = pictures / "14-named.png"
+    editor.locator("input[type=file]").nth(1).set_input_files(chosen)
+    expect(editor.locator(".bbgm-name").nth(1)).to_contain_text("14-named.png")
+    expect(editor.locator(".bbgm-point")).to_have_count(10)
+    expect(editor.locator(".bbgm-status")).to_contain_text("3 more on the right")
+    editor.screenshot(path=pictures / "14-upload.png")
+    assert seen.errors == []
+
+
+def test_the_slider_moves_the_landscape(page: Page, lab: Lab, seen: Seen, pictures: Path) -> None:
+    path = lab.folder / "01_loss_landscape.ipynb"
+    nbformat.write(parameterize_notebook(load_notebook_node(str(path)), COARSE), path)
+    open_and_run(page, lab, path.name)
+    frames = page.locator(".bbgm-frames")
+    slider, picture = frames.get_by_label("λ"), frames.locator("img")
+    expect(slider).to_have_value("2")
+    sources = {picture.get_attribute("src")}
+    for key in ("ArrowRight", "ArrowRight", "Home"):
+        label = picture.get_attribute("alt")
+        slider.press(key)
+        expect(picture).not_to_have_attribute("alt", str(label))
+        sources.add(picture.get_attribute("src"))
+        frames.screenshot(path=pictures / f"01-{slider.input_value()}.png")
+    assert len(sources) == 4
+    frames.get_by_role("button").click()
+    expect(slider).to_have_value("4")
+    expect(page.get_by_text("def blackbox(").first).to_be_visible()
+    assert seen.errors == []
+    assert seen.outside == []

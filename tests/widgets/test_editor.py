@@ -42,7 +42,9 @@ def test_it_starts_with_the_matching_of_bbgm_match(editor: MatchingEditor, pair:
     assert "10 of 10 right" in result["summary"]
     assert "proved optimal" in result["summary"]
     assert sum(one["unary"] + one["edges"] for one in result["matches"]) == pytest.approx(editor.match.objective)
-    points = [{name: tuple(np.round(xy, 2)) for name, xy in points_in_file(x).items()} for x in (pair.source, pair.target)]
+    points = [
+        {name: tuple(np.round(xy, 2)) for name, xy in points_in_file(x).items()} for x in (pair.source, pair.target)
+    ]
     same = bbgm.match(pair.source.path, points[0], pair.target.path, points[1])
     assert same.objective == editor.match.objective
 
@@ -98,7 +100,7 @@ def test_hidden_keypoints_are_left_out(editor: MatchingEditor) -> None:
         (lambda k: [[{**one, "x": 5.0, "y": 5.0} for one in k[0]], k[1]], "are both at"),
         (lambda k: [[{"id": 0}], k[1]], "does not have id, x, y, name and hidden"),
         (lambda k: [[{**k[0][0], "x": float("nan")}], k[1]], "no finite position"),
-        (lambda k: [[{**k[0][0], "id": i} for i in range(MOST + 1)], k[1]], f"the limit is {MOST}"),
+        (lambda k: [[{**k[0][0], "id": i, "name": ""} for i in range(MOST + 1)], k[1]], f"the limit is {MOST}"),
     ],
 )
 def test_what_cannot_be_matched_is_explained(editor: MatchingEditor, change: Any, message: str) -> None:
