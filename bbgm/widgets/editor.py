@@ -223,5 +223,5 @@ class MatchingEditor(anywidget.AnyWidget):
         return f"{one}.json", f"{two}_2.json" if one == two else f"{two}.json"
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
-        figure = self._match and self._match.draw(edges=self.graphs)
+        figure = None if self._match is None else self._match.draw(edges=self.graphs)
         return with_picture(super()._repr_mimebundle_(**options), figure, str(self._match or self.result["summary"]))

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
@@ -41,9 +42,9 @@ class Lab:
     folder: Path
 
     def page_of(self, notebook: str) -> str:
-        """The address of a notebook."""
+        """The address of a notebook, in a workspace of its own: no other notebook is open."""
         start, _, token = self.url.partition("?")
-        return f"{start}/tree/{notebook}?{token}"
+        return f"{start}/workspaces/{uuid4().hex}/tree/{notebook}?{token}"
 
 
 @dataclass

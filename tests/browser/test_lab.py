@@ -71,7 +71,9 @@ def test_keypoints_are_clicked_dragged_and_hidden(page: Page, lab: Lab, seen: Se
     expect(status).not_to_have_text(str(before))
     expect(matches).to_have_count(3)
 
-    cells = page.locator(".jp-Cell").count()
+    cells, before = page.locator(".jp-Cell").count(), status.text_content()
+    stage.press("Shift+ArrowDown")
+    expect(status).not_to_have_text(str(before))
     editor.get_by_role("button", name="Hide").click()
     expect(status).to_contain_text("1 more on the left")
     expect(stage.locator(".bbgm-hidden")).to_have_count(1)
@@ -89,7 +91,7 @@ def test_keypoints_are_clicked_dragged_and_hidden(page: Page, lab: Lab, seen: Se
 
 
 def test_an_image_is_uploaded(page: Page, lab: Lab, seen: Seen, pictures: Path, project: Path) -> None:
-    """The notebook is still open in its kernel; this is a second view of it."""
+    """In the kernel of the test before, if that ran."""
     open_and_run(page, lab, "14_your_images.ipynb")
     editor = page.locator(".bbgm-editor")
     expect(editor.locator(".bbgm-match")).to_have_count(10)

@@ -5,6 +5,7 @@ const HEIGHT = 300, GAP = 16, BORDER = 8; // of the pictures, units of the drawi
 const RADIUS = 5, NEAR = 9; // of a keypoint, and how close a click must be to hit it
 const PART = 1 << 20, LARGEST = 64 << 20; // bytes of one message of an upload, and of a file
 const PATIENCE = 3000; // ms without an answer, after which the user is told
+const OWN_KEYS = "data-lm-suppress-shortcuts"; // or JupyterLab takes arrows and letters for the cell
 const SVG = "http://www.w3.org/2000/svg";
 
 function element(tag, attributes = {}, ...children) {
@@ -14,6 +15,7 @@ function element(tag, attributes = {}, ...children) {
     else if (key in node && key !== "list") node[key] = value;
     else node.setAttribute(key, value);
   }
+  if (["button", "input", "select"].includes(tag)) node.setAttribute(OWN_KEYS, "");
   node.append(...children);
   return node;
 }
@@ -74,7 +76,7 @@ class Editor {
     this.hide = element("button", { onclick: () => this.toggle() }, "Hide");
     this.remove = element("button", { onclick: () => this.drop() }, "Remove");
     this.chosen = element("span", { className: "bbgm-chosen" });
-    this.stage = shape("svg", { class: "bbgm-stage", tabindex: 0, role: "application", "aria-label": "Two images with keypoints" });
+    this.stage = shape("svg", { class: "bbgm-stage", tabindex: 0, [OWN_KEYS]: "", role: "application", "aria-label": "Two images with keypoints" });
     this.stage.addEventListener("pointerdown", (event) => this.press(event));
     this.stage.addEventListener("pointermove", (event) => this.drag(event));
     this.stage.addEventListener("pointerup", () => this.release());
@@ -92,7 +94,6 @@ class Editor {
       element("table", {}, element("thead", {}, element("tr", {}, ...heads)), this.table));
     const label = (text, ...nodes) => element("label", {}, text, ...nodes);
     root.classList.add("bbgm-editor");
-    root.setAttribute("data-lm-suppress-shortcuts", "true"); // or JupyterLab would take Delete for a cell
     root.append(
       element("div", { className: "bbgm-bar" }, label("Network ", this.network), this.file, label("Solver ", this.solver),
         label("", this.partial, " keypoints may stay unmatched"), label("", this.graphs, " show graphs")),

@@ -48,7 +48,8 @@ function render({ model, el }) {
   });
   stop();
   el.classList.add("bbgm-frames");
-  el.setAttribute("data-lm-suppress-shortcuts", "true");
+  // Or JupyterLab takes the arrow keys for the cell.
+  for (const node of [slider, play]) node.setAttribute("data-lm-suppress-shortcuts", "");
   bar.className = "bbgm-bar";
   name.append(`${model.get("title")} `, slider);
   bar.append(play, name, text);

@@ -1,5 +1,7 @@
 """Gradient descent of f_lambda on a plane: its gradient, its steps, its end."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ from bbgm.methods.bbgm.descent import descend
 from bbgm.methods.bbgm.landscape import loss_direction, loss_section, random_direction
 from tests.support.draws import draw_instance
 
-OPTIONS = {"length": 0.05, "steps": 80, "limit": 3.0}
+OPTIONS: dict[str, Any] = {"length": 0.05, "steps": 80, "limit": 3.0}
 
 
 def draw(seed: int, n: int = 5) -> tuple[Instance, np.ndarray]:
