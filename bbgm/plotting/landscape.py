@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bbgm.methods.bbgm.landscape import Section
 
 LEVELS, COLUMNS = 12, 4
+PATH: dict[str, Any] = {"color": "white", "linewidth": 1.3, "linestyle": "-"}
 START: dict[str, Any] = {"markersize": 3.5, "color": "white", "markeredgecolor": "black", "markeredgewidth": 0.6}
 """How the network's own costs are marked."""
 
@@ -189,6 +190,7 @@ def plot_descent(
         pair: whose costs were changed.
         levels: smallest and largest value of the scale, so that pictures of several lambdas can be compared.
     """
+    from matplotlib.patheffects import Normal, Stroke
     from mpl_toolkits.mplot3d import Axes3D  # noqa: F401  (registers the projection)
 
     from bbgm.plotting.matching import plot_matching
@@ -204,15 +206,15 @@ def plot_descent(
     column, row = (
         np.abs(axis[:, None] - place).argmin(axis=0) for axis, place in zip((s, t), descent.path.T, strict=True)
     )
-    surface.plot(*descent.path.T, values[row, column] + lift, color="black", linewidth=1.2, linestyle="-", zorder=9)
+    surface.plot(*descent.path.T, values[row, column] + lift, **PATH, zorder=9)
     surface.plot(*descent.path[:1].T, values[row[:1], column[:1]] + lift, "o", **START, zorder=10)
     image = _draw_contours(contours, s, t, values, *levels)
-    contours.plot(*descent.path.T, color="black", linewidth=1.0, linestyle="-")
+    contours.plot(*descent.path.T, **PATH, path_effects=[Stroke(linewidth=2.4, foreground="black"), Normal()], zorder=4)
     contours.plot(*descent.path[:1].T, "o", **START, zorder=5)
     if (size := float(np.linalg.norm(descent.gradient))) > 0:
         arrow = -0.35 * s[-1] * descent.gradient / size
         contours.annotate(
-            "", descent.path[0] + arrow, descent.path[0], zorder=4,
+            "", descent.path[0] + arrow, descent.path[0], zorder=3,
             arrowprops={"arrowstyle": "-|>", "color": WRONG, "linewidth": 1.4, "shrinkA": 2, "shrinkB": 0},
         )  # fmt: skip
     contours.set(

@@ -84,3 +84,10 @@ def test_no_traces_of_the_run(notebook: Path) -> None:
     assert "widgets" not in content.metadata
     for cell in content.cells:
         assert not {"papermill", "execution"} & set(cell.metadata)
+
+
+@EACH
+def test_widgets_are_stored_as_pictures(notebook: Path) -> None:
+    """Their state belongs to a kernel that has ended; workflow/scripts/papermill.py leaves the picture."""
+    kinds = [set(out.get("data", ())) for out in outputs(notebook)]
+    assert not [kind for kind in kinds if "application/vnd.jupyter.widget-view+json" in kind]
