@@ -39,7 +39,7 @@ SNAKEMAKE = exec 9>.venv/.at_work; if command -v flock >/dev/null; then \
 	  [ -z "$$(ls -A .snakemake/locks 2>/dev/null)" ] || $(RUN) snakemake --unlock >/dev/null 2>&1; fi; \
 	$(RUN) snakemake 9>&-
 
-.PHONY: all setup test test-sanitize test-kills test-slurm fuzz willow notebooks lab clean help
+.PHONY: all setup test test-sanitize test-kills test-slurm test-browser fuzz willow notebooks lab clean help
 
 all: setup ## set up, then make the tables, figures and notebooks of the demo budget
 	@echo "== Making tables, figures and notebooks: snakemake --cores all"
@@ -144,6 +144,17 @@ test-kills: setup ## kill processes of a small pipeline KILLS=100 times at rando
 
 test-slurm: setup $(SLURM_PLUGIN) slurm ## run the pipeline on a SLURM cluster of one node that is started for it
 	@python -m pytest -m slurm tests/workflow/slurm
+
+# Debian's browser, if the user may install it.
+.PHONY: chromium
+chromium:
+	@[[ -n "$${BBGM_CHROMIUM:-}" ]] || command -v chromium chromium-browser google-chrome google-chrome-stable >/dev/null \
+	  || { [[ $$(id -u) == 0 ]] && command -v apt-get >/dev/null && echo "== Installing chromium" \
+	       && { apt-get update -qq && apt-get install -qq -y chromium; } >/dev/null 2>&1; } \
+	  || echo "== Chromium is missing (apt-get install chromium, or set BBGM_CHROMIUM): the tests with it will be skipped"
+
+test-browser: setup chromium ## test the widgets in JupyterLab with a headless Chromium
+	@python -m pytest tests/browser
 
 FUZZ_SECONDS ?= 60
 FUZZ := build/fuzz

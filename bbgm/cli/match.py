@@ -36,7 +36,9 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
         "--partial", action="store_true", help="keypoints stay unmatched where that is cheaper; default: all of the "
         "smaller set are matched"
     )  # fmt: skip
-    match.add_argument("--solver", default="best", help="best, dual or exact (default %(default)s)")
+    match.add_argument(
+        "--solver", default="best", help="best, dual or exact; unary and sinkhorn ignore edges (default %(default)s)"
+    )
     match.add_argument("--figure", type=Path, help="draw the matching into this file (.png or .pdf)")
     match.add_argument("--edges", action="store_true", help="draw the graphs too")
     match.add_argument("--json", action="store_true", help="print JSON: matches, costs, bound, whether it is proved")

@@ -39,7 +39,7 @@ def match(
         box1, box2: left, upper, right and lower border of the object, px; None: around the keypoints, with a margin.
         partial: keypoints stay unmatched where that is cheaper, which suits models that were trained without a keypoint
             filter. False: all of the smaller set are matched.
-        solver: "best", "dual" (the paper's) or "exact".
+        solver: "best", "dual" (the paper's) or "exact"; "unary" and "sinkhorn" ignore the edges.
 
     Raises:
         FileNotFoundError: no such picture, points file or model.

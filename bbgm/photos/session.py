@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import bbgm_solver
 import numpy as np
 import torch
 from torch import Tensor
@@ -25,8 +24,7 @@ from bbgm.models.load import load_model
 from bbgm.photos.picture import Picture, PictureLike, box_around, check_box, read_pixels
 from bbgm.photos.points import Points, PointsLike, make_points
 from bbgm.photos.result import Match
-
-METHODS = ("best", "dual", "exact")
+from bbgm.photos.solving import check_method, find_matching
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,8 +135,7 @@ class Model:
         Raises:
             FileNotFoundError, ValueError: see `bbgm.match`.
         """
-        if solver not in METHODS:
-            raise ValueError(f"solver {solver!r} is not one of {list(METHODS)}")
+        check_method(solver)
         views, points = [], []
         for picture, given, box, what in (
             (picture1, points1, box1, "first picture"),
@@ -150,7 +147,7 @@ class Model:
         # An order that depends on the positions only: neither names nor the order of clicks can show in the result.
         orders = [np.lexsort(one.xy.T) for one in points]
         instance = self._instance(views, [one.xy[order] for one, order in zip(points, orders, strict=True)])
-        result = bbgm_solver.solve(instance.problem(), solver, full=not partial)
+        result = find_matching(instance, solver, full=not partial)
         instance, assignment = _given_order(instance, result.assignment, *orders)
         return Match(
             pictures=(views[0].picture, views[1].picture),

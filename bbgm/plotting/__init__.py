@@ -11,7 +11,7 @@ from bbgm.plotting.curves import plot_learning_curves, plot_loss_section
 from bbgm.plotting.cycle import plot_cycle
 from bbgm.plotting.filtering import plot_filters
 from bbgm.plotting.gallery import plot_gallery, plot_images, plot_methods, typical_predictions
-from bbgm.plotting.landscape import plot_gradients, plot_loss_landscape, plot_slopes
+from bbgm.plotting.landscape import plot_descent, plot_gradients, plot_loss_landscape, plot_slopes
 from bbgm.plotting.matching import draw_matching, plot_matching, plot_matchings
 from bbgm.plotting.schematics.consistency import plot_consistency
 from bbgm.plotting.schematics.network import plot_image_features, plot_pair_costs
@@ -30,6 +30,7 @@ __all__ = [
     "plot_construction",
     "plot_costs",
     "plot_cycle",
+    "plot_descent",
     "plot_extraction",
     "plot_filters",
     "plot_gallery",

@@ -5,13 +5,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bbgm.plotting.style import WIDTH, literal, new_figure, styled
+from bbgm.plotting.style import WIDTH, WRONG, literal, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from bbgm.data.sampling.pairs import KeypointPair
+    from bbgm.methods.bbgm.descent import Descent
+    from bbgm.methods.bbgm.landscape import Section
+
 LEVELS, COLUMNS = 12, 4
+PATH: dict[str, Any] = {"color": "white", "linewidth": 1.3, "linestyle": "-"}
+START: dict[str, Any] = {"markersize": 3.5, "color": "white", "markeredgecolor": "black", "markeredgewidth": 0.6}
+"""How the network's own costs are marked."""
 
 
 @styled
@@ -66,7 +73,7 @@ def plot_loss_landscape(
             ax.set_ylabel("$t$", labelpad=1)
         ax.tick_params(labelleft=k == 0)
         if point is not None:
-            ax.plot(*point, marker="o", markersize=3.5, color="white", markeredgecolor="black", markeredgewidth=0.6)
+            ax.plot(*point, marker="o", **START)
     bar = figure.add_axes(((width - right + gap) / width, bottom / height, 0.09 / width, side / height))
     figure.colorbar(image, cax=bar, label=label)
     return figure
@@ -168,4 +175,58 @@ def plot_slopes(t: np.ndarray, loss: np.ndarray, slopes: Mapping[str, np.ndarray
         ax.set_title(literal(title), pad=3)
     for ax in axes[-1]:
         ax.set_xlabel("$t$")
+    return figure
+
+
+@styled
+def plot_descent(
+    section: "Section", descent: "Descent", pair: "KeypointPair", *, levels: tuple[float, float], width: float = WIDTH
+) -> "Figure":
+    """Gradient descent of f_lambda from the network's costs: surface, contours, and the two matchings of its gradient.
+
+    Above, f_lambda on the plane, with the start (dot), the first step's direction (arrow) and the path; below, y(w) and
+    y(w_lambda) at the start, whose difference is the gradient.
+
+    Args:
+        section: with the descent's lambda among its interpolations.
+        pair: whose costs were changed.
+        levels: smallest and largest value of the scale, so that pictures of several lambdas can be compared.
+    """
+    from matplotlib.patheffects import Normal, Stroke
+    from mpl_toolkits.mplot3d import Axes3D  # noqa: F401  (registers the projection)
+
+    from bbgm.plotting.matching import plot_matching
+
+    s, t, values = section.s, section.t, section.interpolations[descent.lambda_]
+    figure = new_figure(0.78 * width, width)
+    figure.set_layout_engine("none")  # which would move the panels from picture to picture
+    surface = figure.add_axes((-0.02, 0.38, 0.48, 0.62), projection="3d")
+    contours = figure.add_axes((0.58, 0.46, 0.32, 0.45))
+    _draw_surface(surface, s, t, values, *levels)
+    # A little above the surface, which would hide half of each line.
+    lift = 0.03 * (levels[1] - levels[0])
+    column, row = (
+        np.abs(axis[:, None] - place).argmin(axis=0) for axis, place in zip((s, t), descent.path.T, strict=True)
+    )
+    surface.plot(*descent.path.T, values[row, column] + lift, **PATH, zorder=9)
+    surface.plot(*descent.path[:1].T, values[row[:1], column[:1]] + lift, "o", **START, zorder=10)
+    image = _draw_contours(contours, s, t, values, *levels)
+    contours.plot(*descent.path.T, **PATH, path_effects=[Stroke(linewidth=2.4, foreground="black"), Normal()], zorder=4)
+    contours.plot(*descent.path[:1].T, "o", **START, zorder=5)
+    if (size := float(np.linalg.norm(descent.gradient))) > 0:
+        arrow = -0.35 * s[-1] * descent.gradient / size
+        contours.annotate(
+            "", descent.path[0] + arrow, descent.path[0], zorder=3,
+            arrowprops={"arrowstyle": "-|>", "color": WRONG, "linewidth": 1.4, "shrinkA": 2, "shrinkB": 0},
+        )  # fmt: skip
+    contours.set(
+        xlabel="$s$", title=rf"$f_\lambda$, $\lambda$ = {descent.lambda_:.2g}", xlim=s[[0, -1]], ylim=t[[0, -1]]
+    )
+    contours.set_ylabel("$t$", labelpad=1)
+    bar = figure.add_axes((0.915, 0.46, 0.018, 0.45))
+    figure.colorbar(image, cax=bar)
+    for k, (name, found) in enumerate((("$y(w)$", descent.y), (r"$y(w_\lambda)$", descent.y_lambda))):
+        ax = figure.add_axes((0.01 + 0.5 * k, 0.0, 0.48, 0.31))
+        wrong = int(np.sum(found != pair.truth))
+        plot_matching(ax, pair, found, title=f"{name}: {wrong} wrong")
     return figure

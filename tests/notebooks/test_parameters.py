@@ -34,12 +34,14 @@ def start(notebook: Path, parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 OUT_OF_RANGE: list[tuple[str, dict[str, Any], str]] = [
+    ("01_loss_landscape", {"points": 2}, "parameter points is 2: give 3 to 101"),
     ("02_graph_matching", {"size": 2}, "parameter size is 2: give 3 to 16"),
     ("02_graph_matching", {"seed": -1}, "parameter seed is -1: give 0 to "),
     ("03_architecture", {"category": 9}, r"parameter category is 9: give 0 to 4 \(0 = Car, "),
     ("03_architecture", {"node": 99}, "parameter node is 99: give 0 to 9"),
     ("05_keypoint_filtering", {"category": "dog"}, "parameter category is 'dog': give one of bird, "),
     ("13_beyond", {"dataset": "spair"}, "parameter dataset is 'spair': give one of voc, willow"),
+    ("14_your_images", {"category": "Dog"}, "parameter category is 'Dog': give one of Car, Duck, "),
     ("15_unsaid", {"budget": "huge"}, "parameter budget is 'huge': give one of .*smoke"),
 ]
 

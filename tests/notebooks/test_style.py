@@ -121,3 +121,10 @@ def test_links_to_notebooks_lead_somewhere(notebook: Path) -> None:
     text = "\n".join(cell.source for cell in read(notebook).cells if cell.cell_type == "markdown")
     linked = re.findall(r"\]\(([^)#]+\.ipynb)", text)
     assert [name for name in linked if not (notebook.parent / name).is_file()] == []
+
+
+@EACH
+def test_widgets_are_stored_as_pictures(notebook: Path) -> None:
+    """Their state belongs to a kernel that has ended; workflow/scripts/papermill.py leaves the picture."""
+    kinds = [set(out.get("data", ())) for out in outputs(notebook)]
+    assert not [kind for kind in kinds if "application/vnd.jupyter.widget-view+json" in kind]

@@ -209,5 +209,7 @@ def test_a_run_is_a_model_too(drawn: list[Drawn], tmp_path: Path) -> None:
 
 def test_an_unknown_solver(drawn: list[Drawn], model: Model) -> None:
     path, points = drawn[0]
-    with pytest.raises(ValueError, match=r"solver 'sync' is not one of \['best', 'dual', 'exact'\]"):
+    with pytest.raises(
+        ValueError, match=r"solver 'sync' is not one of \['best', 'dual', 'exact', 'unary', 'sinkhorn'\]"
+    ):
         model.match(path, points, path, points, solver="sync")

@@ -223,3 +223,17 @@ def test_this_python_runs_a_notebook_without_a_home_folder(
     assert [output.output_type for output in outputs] == ["execute_result"], outputs
     assert outputs[0].data["text/plain"] == repr(sys.executable)
     assert not (tmp_path / "home").exists()
+
+
+def test_a_widget_is_stored_as_its_picture(start: Start, tmp_path: Path) -> None:
+    """Neither its state nor a reference to it: a viewer without the kernel would look for its program elsewhere."""
+    code = (
+        "from bbgm.plotting import new_figure\nfrom bbgm.widgets import Frames\n"
+        "Frames([('one', new_figure(1, 1))], title='figure')"
+    )
+    process = start(code)
+    assert process.wait(120) == 0
+    notebook = nbformat.read(tmp_path / "out.ipynb", as_version=4)
+    (output,) = notebook.cells[0].outputs
+    assert sorted(output.data) == ["image/png", "text/plain"]
+    assert "widgets" not in notebook.metadata

@@ -121,6 +121,7 @@ OF_WILLOW = {
     "02_graph_matching": data_of("willow") + runs_where("willow", "unfiltered", "bbgm"),
     "03_architecture": runs_where("willow", "intersection", "bbgm"),
     "08_willow": tables_of("Willow"),
+    "14_your_images": data_of("willow"),
 }
 OF_TABLES = {
     "05_keypoint_filtering": {"PascalVOCSampling"},

@@ -10,6 +10,8 @@
 5. The kernel listens on sockets in a folder of its own. Ports are chosen before the kernel opens them, and another
    kernel may be faster. Where sockets cannot be used, a kernel that found its port in use is started again.
 6. The error says so where a kernel was killed, most likely because the memory did not suffice.
+7. What is stored of a widget is its picture. Its state would be of no use without the kernel, and viewers would look
+   for the program that shows it on the internet.
 """
 
 import sys
@@ -53,6 +55,7 @@ SETTLED = 5
 """Age in s from which the folder of another papermill has its lock, if it still works."""
 DEAD_KERNEL = 138
 """papermill's own exit status after the death of a kernel."""
+WIDGET = "application/vnd.jupyter.widget-view+json"
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 
@@ -145,7 +148,9 @@ def make_engine(job: Job, kernel: type[Kernel] = Kernel) -> type[NBClientEngine]
         def execute_managed_notebook(cls, *arguments: Any, **settings: Any) -> Any:
             for attempt in range(1, ATTEMPTS + 1):
                 try:
-                    return super().execute_managed_notebook(*arguments, kernel_manager_class=manager, **settings)
+                    super().execute_managed_notebook(*arguments, kernel_manager_class=manager, **settings)
+                    keep_pictures(arguments[0].nb)
+                    return
                 except RuntimeError:  # it died before it was ready
                     if attempt == ATTEMPTS or "Address already in use" not in said(job):
                         raise
@@ -155,6 +160,14 @@ def make_engine(job: Job, kernel: type[Kernel] = Kernel) -> type[NBClientEngine]
             raise AssertionError
 
     return Engine
+
+
+def keep_pictures(notebook: Any) -> None:
+    """Leave of each widget in an executed notebook what viewers show that have no widgets."""
+    notebook.metadata.pop("widgets", None)
+    for cell in notebook.cells:
+        for output in cell.get("outputs", ()):
+            output.get("data", {}).pop(WIDGET, None)
 
 
 def said(job: Job) -> str:

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageOps
 
 from bbgm.base.reading.foreign import describe
 from bbgm.data.images.similar import similar_file
@@ -71,8 +71,11 @@ def decode(path: Path, box: Box | None = None) -> np.ndarray:
         return framed(_as_rgb(path, image), box)
 
 
-def read_rgb(path: Path) -> np.ndarray:
+def read_rgb(path: Path, upright: bool = False) -> np.ndarray:
     """(H, W, 3) uint8 RGB: an image as it is stored. What is done with each kind of picture is above.
+
+    Args:
+        upright: as viewers show it instead: turned by its EXIF tag.
 
     Raises:
         FileNotFoundError: no such file.
@@ -80,7 +83,7 @@ def read_rgb(path: Path) -> np.ndarray:
             float).
     """
     with _explained(path, "decoded"), _opened(path) as image:
-        return np.array(_as_rgb(path, image))
+        return np.array(_as_rgb(path, ImageOps.exif_transpose(image) if upright else image))
 
 
 def framed(image: Image.Image, box: Box | None = None) -> np.ndarray:

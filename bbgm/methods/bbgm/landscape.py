@@ -144,7 +144,7 @@ def loss_section(
     for row, position in enumerate(t):  # one row at a time, to limit the memory
         costs = [instance.plus(directions[1], position).plus(directions[0], x) for x in s]
         here = minimise(costs)
-        loss[row] = [_hamming(assignment, truth) for assignment in here.assignments]
+        loss[row] = [hamming(assignment, truth) for assignment in here.assignments]
         proved += int(here.proved.sum())
         for lambda_ in lambdas:
             there = minimise([x.plus(gradient, lambda_) for x in costs])
@@ -156,7 +156,7 @@ def loss_section(
     return Section(np.asarray(s), np.asarray(t), loss, interpolations, changes, loss.size * (1 + len(lambdas)), proved)
 
 
-def _hamming(assignment: np.ndarray, truth: np.ndarray) -> float:
+def hamming(assignment: np.ndarray, truth: np.ndarray) -> float:
     """Entries in which the matching's 0/1 matrix and the true one differ."""
     rows = np.flatnonzero(assignment >= 0)
     right = np.asarray(truth, dtype=bool)[rows, assignment[rows]].sum()
@@ -198,7 +198,7 @@ def check_gradient(
         same = [np.array_equal(minima.assignments[a], minima.assignments[a + 2]) for a in (0, 3)]
         rows.append(
             {
-                "loss": _hamming(minima.assignments[1], truth),
+                "loss": hamming(minima.assignments[1], truth),
                 "layer": layer,
                 "quotient": quotient,
                 "error": abs(layer - quotient),

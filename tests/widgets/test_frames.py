@@ -1,0 +1,29 @@
+"""The slider over figures, and what stands for it without a kernel."""
+
+import base64
+
+import pytest
+
+from bbgm.plotting import new_figure
+from bbgm.widgets import Frames
+
+
+def test_frames_are_pictures_in_order() -> None:
+    figures = []
+    for k in range(3):
+        figure = new_figure(1, 1)
+        figure.text(0.5, 0.5, str(k))
+        figures.append((f"step {k}", figure))
+    frames = Frames(figures, title="training", start=1)
+    assert frames.labels == ["step 0", "step 1", "step 2"]
+    assert len(set(frames.frames)) == 3
+    assert all(one.startswith(b"\x89PNG") for one in frames.frames)
+    data, _ = frames._repr_mimebundle_()
+    assert base64.b64decode(data["image/png"]) == frames.frames[1]
+    assert data["text/plain"] == "training: step 1 (2 of 3 pictures)"
+
+
+@pytest.mark.parametrize(("count", "start"), [(0, 0), (2, 2), (2, -1)])
+def test_a_start_that_is_not_a_figure(count: int, start: int) -> None:
+    with pytest.raises(ValueError, match=f"start is {start}, and there are {count} figures"):
+        Frames([(str(k), new_figure(1, 1)) for k in range(count)], title="none", start=start)
