@@ -3,7 +3,7 @@
 The notebooks of the repository are stored with the outputs of the budget `demo`, whose runs take minutes. The tests
 execute them at `smoke`; what the cells tagged ``nbval-check-output`` show then is in `tests/notebooks/smoke`.
 
-    python -m tests.support.notebooks 02_graph_matching      # store it again, of one notebook or, without a name, of all
+    python -m tests.support.notebooks 02_graph_matching     # store it again, of one notebook, or of all
 """
 
 import json
