@@ -132,6 +132,7 @@ test: setup $(SPLINE) $(PYGMTOOLS) doctest ## set up, then run every test
 	@python -m pytest -n 2 --dist worksteal solver_src/tests
 	@echo "== Tests of the module, the demo's renderer, the notebooks and the workflow"
 	@python -m pytest -n 2 --dist worksteal
+	@$(MAKE) docs
 
 test-sanitize: doctest ## run the solver's C++ unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@cmake -S solver_src -B build/sanitize -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBBGM_SOLVER_PYTHON=OFF -DBBGM_SOLVER_TESTS=ON \

@@ -21,15 +21,12 @@ TEMPLATE = """
 {%- extends 'lab/index.html.j2' -%}
 {%- block html_head_js -%}{%- endblock -%}
 {%- block html_head_js_mermaidjs -%}{%- endblock -%}
-{%- block html_head_js_mathjax -%}
-{%- if resources.mathjax %}
-<script>
-MathJax = {tex: {inlineMath: [["$", "$"], ["\\\\(", "\\\\)"]], processEscapes: true, tags: "ams"}, svg: {fontCache: "global"}};
-</script>
-<script>{{ resources.mathjax }}</script>
-{% endif -%}
-{%- endblock -%}
+{%- block html_head_js_mathjax -%}<script id="mathjax"></script>{%- endblock -%}
 """
+PLACE = '<script id="mathjax"></script>'
+SETTINGS = r'''MathJax = {
+  tex: {inlineMath: [["$", "$"], ["\\(", "\\)"]], processEscapes: true, tags: "ams"}, svg: {fontCache: "global"}
+};'''
 
 
 def make_page(notebook: Any) -> str:
@@ -45,10 +42,10 @@ def make_page(notebook: Any) -> str:
     exporter = HTMLExporter(
         extra_loaders=[DictLoader({"page.html.j2": TEMPLATE})], template_file="page.html.j2", embed_images=True
     )
-    needs_mathjax = any("$" in cell.source for cell in prose)
-    mathjax = MATHJAX.read_text(encoding="utf-8").replace("</script", r"<\/script") if needs_mathjax else ""
-    page, _ = exporter.from_notebook_node(notebook, resources={"mathjax": mathjax})
-    return str(page)
+    page, _ = exporter.from_notebook_node(notebook)
+    mathjax = MATHJAX.read_text(encoding="utf-8").replace("</script", r"<\/script")
+    scripts = f"<script>{SETTINGS}</script>\n<script>{mathjax}</script>"
+    return str(page).replace(PLACE, scripts if any("$" in cell.source for cell in prose) else "")
 
 
 def main(folder: str, *notebooks: str) -> None:
