@@ -44,8 +44,14 @@ def main() -> None:
     s = 2 * stake * np.linspace(-1, 1, POINTS)
     section = landscape.loss_section(instance, pair.truth_matrix, (first, second), s, s, [stake])
 
-    titles = [f"{when}: {n[chosen]} of {len(pair.truth)} right" for when, n in zip(("untrained", "trained"), right, strict=True)]
-    surfaces = {"loss $L$: terraces, no gradient": section.loss, r"$f_\lambda$: what Alg. 1 descends": section.interpolations[stake]}
+    titles = [
+        f"{when}: {n[chosen]} of {len(pair.truth)} right"
+        for when, n in zip(("untrained", "trained"), right, strict=True)
+    ]
+    surfaces = {
+        "loss $L$: terraces, no gradient": section.loss,
+        r"$f_\lambda$: what Alg. 1 descends": section.interpolations[stake],
+    }
     figure = draw(pair, dict(zip(titles, (before[chosen], after[chosen]), strict=True)), s, surfaces)
     plotting.write_figure(figure, project_root() / "figures" / "overview.png")
 

@@ -1,7 +1,8 @@
 """The pages of the Python reference, one per folder, and docstrings as reStructuredText.
 
-Docstrings are written to be read in an editor. Three things in them mean something else to Sphinx: a block that is set off by
-spaces is a formula or an example, whose lines must stay as they are; so is a table in Markdown; and a bar is an absolute value.
+Docstrings are written to be read in an editor. Three things in them mean something else to Sphinx: a block that is set
+off by spaces is a formula or an example, whose lines must stay as they are; so is a table in Markdown; and a bar is an
+absolute value.
 """
 
 import re

@@ -7,7 +7,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
 
-from reference import prepare, write_pages  # noqa: E402
+from reference import prepare, write_pages
 
 
 @pytest.mark.parametrize(

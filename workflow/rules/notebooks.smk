@@ -55,7 +55,9 @@ rule collect_figures:
 # For the report, and to read without Jupyter.
 rule show_notebooks:
     input:
-        notebooks=expand(f"{OUT}/notebooks/{{notebook}}.ipynb", notebook=[*NOTEBOOKS, "04_training"], allow_missing=True),
+        notebooks=expand(
+            f"{OUT}/notebooks/{{notebook}}.ipynb", notebook=[*NOTEBOOKS, "04_training"], allow_missing=True
+        ),
         script="workflow/scripts/pages.py",
     output:
         report(
@@ -67,9 +69,9 @@ rule show_notebooks:
         ),
     log:
         f"{LOGS}/show_notebooks.log",
-    params:
-        about=about_notebooks,
     conda:
         "../../environment.yml"
+    params:
+        about=about_notebooks,
     shell:
         "python {input.script:q} {output:q} {input.notebooks:q} > {log:q} 2>&1"

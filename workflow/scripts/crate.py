@@ -1,8 +1,8 @@
 """A finished pipeline as an RO-Crate: `python workflow/scripts/crate.py BUDGET CRATE.zip`.
 
-The crate follows the profile Workflow Run Crate 0.5. It holds the workflow, its configuration and notebooks, every table, figure and
-executed notebook, and of each run its configuration, learning curve and scores. `ro-crate-metadata.json` says which run
-made what, when, from which commit, on which hardware and with which versions.
+The crate follows the profile Workflow Run Crate 0.5. It holds the workflow, its configuration and notebooks, every
+table, figure and executed notebook, and of each run its configuration, learning curve and scores.
+`ro-crate-metadata.json` says which run made what, when, from which commit, on which hardware and with which versions.
 """
 
 import sys
@@ -18,17 +18,61 @@ from bbgm.base.atomic import atomic_path
 from bbgm.base.paths import project_root, results_root
 from bbgm.tables.provenance import list_provenance
 
-PROFILES = ("process", "workflow")
+PROFILES = (
+    ("Process Run Crate", "https://w3id.org/ro/wfrun/process", "0.5"),
+    ("Workflow Run Crate", "https://w3id.org/ro/wfrun/workflow", "0.5"),
+    ("Workflow RO-Crate", "https://w3id.org/workflowhub/workflow-ro-crate", "1.0"),
+)
+DESCRIPTION = (
+    "Deep graph matching with a combinatorial solver inside the network (Rolínek et al., ECCV 2020): tables, figures, "
+    "notebooks and runs."
+)
 WORKFLOW = ("workflow/**/*.smk", "workflow/**/*.py", "config/**/*.yaml", "notebooks/*.ipynb", "requirements.lock")
 RESULTS = ("tables/*", "notebooks/*.ipynb", "pages/*.html", "figures/*.png", "provenance.csv")
 OF_RUN = ("config.yaml", "history.csv", "metrics.json")
+DONE = "http://schema.org/CompletedActionStatus"
 
 
-def add_files(crate: ROCrate, folder: Path, patterns: tuple[str, ...], below: str) -> Iterator[Any]:
-    """Add the files that match; a crate names them by their place below ``below``."""
+def add_files(crate: ROCrate, folder: Path, patterns: tuple[str, ...], below: str = "") -> Iterator[Any]:
+    """Add the files of a folder that match; the crate has them at the same place below ``below``."""
     for path in sorted(file for pattern in patterns for file in folder.glob(pattern) if file.is_file()):
         name = path.relative_to(folder).as_posix()
         yield crate.add_file(path, f"{below}{name}", properties={"name": name})
+
+
+def add_profiles(crate: ROCrate) -> None:
+    """Say which profiles the crate follows."""
+    for name, address, version in PROFILES:
+        properties = {"@type": "CreativeWork", "name": name, "version": version}
+        profile = crate.add(ContextEntity(crate, f"{address}/{version}", properties=properties))
+        crate.root_dataset.append_to("conformsTo", profile)
+
+
+def add_workflow(crate: ROCrate) -> tuple[Any, list[Any]]:
+    """Add the Snakefile, and everything that it reads; returns it and its parts."""
+    root = project_root()
+    properties = {"name": "BB-GM pipeline"}
+    workflow = crate.add_workflow(root / "Snakefile", "Snakefile", main=True, lang="snakemake", properties=properties)
+    parts = list(add_files(crate, root, WORKFLOW))
+    workflow["hasPart"] = parts
+    return workflow, parts
+
+
+def add_run(crate: ROCrate, folder: Path, line: dict[str, Any], program: Any, budget: Any) -> Any:
+    """Add a run: what it has read, and what it has made, as a line of `list_provenance` describes it."""
+    origin = (f"configuration {line['configuration']}", f"commit {line['commit']}", line["hardware"], line["versions"])
+    return crate.add_action(
+        program,
+        identifier=f"#{line['run']}",
+        object=[budget],
+        result=list(add_files(crate, folder, OF_RUN, f"results/{line['run']}/")),
+        properties={
+            "name": f"{line['title']}, {line['run']}",
+            "description": "; ".join(origin),
+            "endTime": line["finished"],
+            "actionStatus": DONE,
+        },
+    )
 
 
 def make_crate(budget: str) -> ROCrate:
@@ -37,51 +81,27 @@ def make_crate(budget: str) -> ROCrate:
     Raises:
         ValueError: it has no finished run, or the record of one is damaged.
     """
-    root, results = project_root(), results_root() / budget
-    runs = list_provenance(budget)
+    runs, results = list_provenance(budget), results_root() / budget
     crate = ROCrate()
     crate.name = f"BB-GM companion {bbgm.__version__}: the pipeline at the budget {budget}"
-    crate.description = (
-        "Deep graph matching with a combinatorial solver inside the network (Rolínek et al., ECCV 2020): tables, figures, notebooks and runs."
-    )
+    crate.description = DESCRIPTION
     crate.license = "https://spdx.org/licenses/MIT"
-    profiles = [f"https://w3id.org/ro/wfrun/{name}/0.5" for name in PROFILES] + ["https://w3id.org/workflowhub/workflow-ro-crate/1.0"]
-    for profile in profiles:
-        crate.add(ContextEntity(crate, profile, properties={"@type": "CreativeWork", "name": profile.split("/")[-2], "version": profile.split("/")[-1]}))
-    crate.root_dataset["conformsTo"] = [{"@id": profile} for profile in profiles]
-    workflow = crate.add_workflow(root / "Snakefile", "Snakefile", main=True, lang="snakemake", properties={"name": "BB-GM pipeline"})
-    parts = list(add_files(crate, root, WORKFLOW, ""))
-    workflow["hasPart"] = parts
-    program = next(part for part in parts if part.id == "notebooks/04_training.ipynb")
+    add_profiles(crate)
+    workflow, parts = add_workflow(crate)
+    by_name = {part.id: part for part in parts}
+    program, chosen = by_name["notebooks/04_training.ipynb"], by_name[f"config/budgets/{budget}.yaml"]
     program["@type"] = ["File", "SoftwareSourceCode"]
+    actions = [add_run(crate, results / line["run"], line, program, chosen) for line in runs.to_dict("records")]
+    made = list(add_files(crate, results, RESULTS, "results/"))
+    made += add_files(crate, project_root() / "figures" / budget, ("*.pdf",), "figures/")
+    properties = {
+        "name": f"snakemake --cores all --config budget={budget}",
+        "endTime": max(runs["finished"]),
+        "actionStatus": DONE,
+    }
     configuration = [part for part in parts if part.id.startswith("config/")]
-    for line in runs.to_dict("records"):
-        made = list(add_files(crate, results / line["run"], OF_RUN, f"results/{line['run']}/"))
-        crate.add_action(
-            program,
-            identifier=f"#{line['run']}",
-            object=[part for part in configuration if part.id == f"config/budgets/{budget}.yaml"],
-            result=made,
-            properties={
-                "name": f"{line['title']}, {line['run']}",
-                "endTime": line["finished"],
-                "description": f"Configuration {line['configuration']}; commit {line['commit']}; {line['hardware']}; {line['versions']}.",
-                "actionStatus": "http://schema.org/CompletedActionStatus",
-            },
-        )
-    made = list(add_files(crate, results, RESULTS, "results/")) + list(add_files(crate, root / "figures" / budget, ("*.pdf",), "figures/"))
-    crate.add_action(
-        workflow,
-        identifier="#pipeline",
-        object=configuration,
-        result=made,
-        properties={
-            "name": f"snakemake --cores all --config budget={budget}",
-            "endTime": max(runs["finished"]),
-            "actionStatus": "http://schema.org/CompletedActionStatus",
-        },
-    )
-    crate.root_dataset["mentions"] = [{"@id": "#pipeline"}, *({"@id": f"#{run}"} for run in runs["run"])]
+    actions.append(crate.add_action(workflow, "#pipeline", configuration, made, properties))
+    crate.root_dataset["mentions"] = actions
     return crate
 
 

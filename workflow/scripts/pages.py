@@ -1,7 +1,7 @@
 """Notebooks as HTML pages that need no network: `python workflow/scripts/pages.py FOLDER NOTEBOOK...`
 
 nbconvert's own pages load MathJax and two other programs from elsewhere. Here MathJax, of the package
-django-static-mathjax, is part of each page with formulas, as pictures are. Links between the notebooks lead to the pages.
+django-static-mathjax, is part of each page with formulas, as pictures are. Links between notebooks lead to the pages.
 """
 
 import re
@@ -24,9 +24,9 @@ TEMPLATE = """
 {%- block html_head_js_mathjax -%}<script id="mathjax"></script>{%- endblock -%}
 """
 PLACE = '<script id="mathjax"></script>'
-SETTINGS = r'''MathJax = {
+SETTINGS = r"""MathJax = {
   tex: {inlineMath: [["$", "$"], ["\\(", "\\)"]], processEscapes: true, tags: "ams"}, svg: {fontCache: "global"}
-};'''
+};"""
 
 
 def make_page(notebook: Any) -> str:
