@@ -54,6 +54,7 @@ autodoc_typehints = "signature"
 autodoc_preserve_defaults = True
 napoleon_numpy_docstring = False
 napoleon_use_ivar = True
+napoleon_use_rtype = False
 
 html_theme = "furo"
 html_title = f"{project} {release}"
