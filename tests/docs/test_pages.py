@@ -1,18 +1,15 @@
 """Notebooks as pages: nothing is loaded from elsewhere, and formulas have what sets them."""
 
 import re
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
 import nbformat
 import pytest
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "workflow/scripts"))
+from tests.support.scripts import ROOT, load_script
 
-from pages import MATHJAX, main, make_page  # noqa: E402
-
+pages = load_script("workflow/scripts/pages.py")
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
@@ -37,17 +34,17 @@ def test_a_page_needs_no_network(notebook: Path) -> None:
     content = nbformat.read(notebook, as_version=4)
     drawn = sum("image/png" in output.get("data", {}) for cell in content.cells for output in cell.get("outputs", []))
     formulas = any("$" in cell.source for cell in content.cells if cell.cell_type == "markdown")
-    page = make_page(content)
+    page = pages.make_page(content)
     loaded = Loaded(page)
     assert [address[:80] for address in loaded.addresses if not address.startswith("data:")] == []
     assert re.findall(r"(?:import|url)\([\"']?https?://[^)]*\)", page) == []
     assert loaded.pictures >= drawn > 0
-    assert ("MathJax = {" in page) == (len(page) > MATHJAX.stat().st_size) == formulas
+    assert ("MathJax = {" in page) == (len(page) > pages.MATHJAX.stat().st_size) == formulas
     assert re.findall(r"href=\"\d\d_\w+\.ipynb", page) == []
 
 
 def test_pages_are_written_with_their_titles(tmp_path: Path) -> None:
-    main(str(tmp_path / "pages"), str(NOTEBOOKS[0]))
+    pages.main(str(tmp_path / "pages"), str(NOTEBOOKS[0]))
     page = (tmp_path / "pages" / f"{NOTEBOOKS[0].stem}.html").read_text(encoding="utf-8")
     assert "<title>Start here</title>" in page
     assert 'href="01_loss_landscape.html"' in page

@@ -22,11 +22,11 @@ from reference import prepare, write_pages
     ],
 )
 def test_literal_blocks_are_marked_and_bars_escaped(given: str, expected: str) -> None:
-    assert "\n".join(prepare(given.splitlines())) == expected
+    assert "\n".join(reference.prepare(given.splitlines())) == expected
 
 
 def test_every_module_is_on_one_page(project: Path, tmp_path: Path) -> None:
-    write_pages(tmp_path)
+    reference.write_pages(tmp_path)
     text = [line for page in tmp_path.glob("*.rst") for line in page.read_text(encoding="utf-8").splitlines()]
     shown = [line.removeprefix(".. automodule:: ") for line in text if line.startswith(".. automodule:: ")]
     files = [
@@ -37,5 +37,5 @@ def test_every_module_is_on_one_page(project: Path, tmp_path: Path) -> None:
     ]
     assert sorted(shown) == sorted(files)
     before = {page: page.stat().st_mtime_ns for page in tmp_path.iterdir()}
-    write_pages(tmp_path)
+    reference.write_pages(tmp_path)
     assert {page: page.stat().st_mtime_ns for page in tmp_path.iterdir()} == before
