@@ -1,13 +1,12 @@
 """Docstrings as Sphinx needs them: formulas keep their lines, and a bar is a bar."""
 
-import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
+from tests.support.scripts import load_script
 
-from reference import prepare, write_pages
+reference = load_script("docs/reference.py")
 
 
 @pytest.mark.parametrize(

@@ -285,7 +285,7 @@ def test_smoke_run_is_complete_idempotent_and_keeps_finished_runs(checkout: Path
         assert f"{name}.png" in names + text
     for title in ("The loss landscape of a solver", "Willow ObjectClass", "One training run"):
         assert f"<strong>{title}</strong>. You learn" in text
-    for name in [*drawn, "04_training"]:
+    for name in ("00_start_here", "06_pascal_voc", "04_training"):
         assert f"/{name}.html" in names
     assert load_run("bbgm", "smoke", 0).hash() in text
 
