@@ -1,7 +1,7 @@
 """Check a built site: `python docs/links.py build/docs`.
 
-Each link within it leads to a page and an anchor, and each picture and script is there. Nothing may be loaded from elsewhere, so that the site
-can be read without a network; links to elsewhere are not followed.
+Each link within it leads to a page and an anchor, and each picture and script is there. Nothing may be loaded from
+elsewhere, so that the site can be read without a network; links to elsewhere are not followed.
 """
 
 import sys
