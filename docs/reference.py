@@ -63,6 +63,8 @@ def prepare(lines: list[str]) -> list[str]:
     return done
 
 
-def prepare_docstring(_app: Any, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]) -> None:
+def prepare_docstring(_app: Any, what: str, _name: str, _obj: Any, _options: Any, lines: list[str]) -> None:
     """For Sphinx's event ``autodoc-process-docstring``."""
     lines[:] = prepare(lines)
+    if what in ("attribute", "data", "property"):
+        lines.insert(0, "")  # in a first line, napoleon takes what is before a colon for a type
