@@ -203,7 +203,7 @@ lock: ## write requirements.lock and docs/requirements.lock from the files that 
 	@$(LOCK) docs/requirements.txt --constraint requirements.lock --output-file docs/requirements.lock
 
 clean: ## remove the environment and all build files; keep results/, figures/ and cache/
-	rm -rf .venv .snakemake build .pytest_cache .mypy_cache .ruff_cache .hypothesis \
+	rm -rf .venv .snakemake build docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis \
 	  solver_src/build solver_src/.pytest_cache solver_src/.mypy_cache
 
 help: ## show this list
