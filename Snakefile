@@ -18,6 +18,7 @@ include: "workflow/rules/data.smk"
 include: "workflow/rules/runs.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/notebooks.smk"
+include: "workflow/rules/crate.smk"
 
 
 # Targets, and copies of files: no job of a cluster for these.
@@ -26,6 +27,7 @@ localrules:
     runs,
     tables,
     figures,
+    crate,
     copy_training_notebook,
     collect_figures,
 
@@ -55,3 +57,9 @@ rule all:
         rules.tables.input,
         rules.figures.input,
         expand(f"{OUT}/notebooks/{{notebook}}.ipynb", budget=BUDGET, notebook=[*NOTEBOOKS, "04_training"]),
+        expand(f"{OUT}/pages", budget=BUDGET),
+
+
+rule crate:
+    input:
+        expand(f"{OUT}/crate.zip", budget=BUDGET),

@@ -64,7 +64,7 @@ def plot_loss_landscape(
         x0 = left + k * (side + gap)
         upper = (x0 / width, (bottom + side + gap) / height, side / width, side / height)
         lower = (x0 / width, bottom / height, side / width, side / height)
-        _draw_surface(figure.add_axes(upper, projection="3d"), x, y, values, low, high)
+        draw_surface(figure.add_axes(upper, projection="3d"), x, y, values, low, high)
         figure.text((x0 + side / 2) / width, 1 - 0.5 * top / height, title, ha="center", va="center")
         ax = figure.add_axes(lower)
         image = _draw_contours(ax, x, y, values, low, high)
@@ -89,7 +89,8 @@ def _draw_contours(ax: "Axes", x: np.ndarray, y: np.ndarray, values: np.ndarray,
     return image
 
 
-def _draw_surface(ax: Any, x: np.ndarray, y: np.ndarray, values: np.ndarray, low: float, high: float) -> None:
+def draw_surface(ax: Any, x: np.ndarray, y: np.ndarray, values: np.ndarray, low: float, high: float) -> None:
+    """Values (Y, X) as a surface in 3-D axes, coloured from ``low`` to ``high``; call it under the project's style."""
     ax.plot_surface(
         *np.meshgrid(x, y), values, cmap="cividis", vmin=low, vmax=high, rcount=len(y), ccount=len(x),
         linewidth=0, antialiased=False, rasterized=True,

@@ -10,11 +10,11 @@ from bbgm.prose.markers import fill
 
 
 def quoting_files() -> list[Path]:
-    """Every README and notebook of the checkout."""
+    """Every README, page of the documentation and notebook of the checkout."""
     root = project_root()
     return sorted(
         file
-        for pattern in ("README.md", "*/README.md", "bbgm/*/README.md", "notebooks/*.ipynb")
+        for pattern in ("README.md", "docs/*.md", "*/README.md", "bbgm/*/README.md", "notebooks/*.ipynb")
         for file in root.glob(pattern)
     )
 

@@ -1,6 +1,8 @@
 """A model in one file: it works without its run, half precision changes nothing but rounding, the card says so."""
 
+import re
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -206,3 +208,17 @@ def test_the_model_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_folder_of_a_run_is_a_model(record: RunRecord) -> None:
     assert load_model(record.folder).config.hash() == load(record.folder).config.hash()
+
+
+def test_the_card_of_the_shipped_model_names_a_commit_of_the_history(project: Path) -> None:
+    """Else nobody could make it again: `bbgm train` from a checkout of that commit, then `bbgm model export`."""
+    commit = read_info(SHIPPED).provenance["commit"]
+    git = ["git", "-C", str(project)]
+    if subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, check=False).returncode:
+        pytest.skip("not a git checkout")
+    shallow = subprocess.run([*git, "rev-parse", "--is-shallow-repository"], capture_output=True, text=True, check=True)
+    if shallow.stdout.strip() == "true":
+        pytest.skip("a shallow clone has no history")
+    assert re.fullmatch("[0-9a-f]{12}", commit), "made with changes that were not committed"
+    found = subprocess.run([*git, "merge-base", "--is-ancestor", commit, "HEAD"], capture_output=True, check=False)
+    assert found.returncode == 0, f"{commit} is not in the history"

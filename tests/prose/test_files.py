@@ -40,7 +40,7 @@ def test_no_result_is_typed_by_hand(file: Path) -> None:
 
 
 def test_every_marker_is_closed(project: Path) -> None:
-    text = (project / "README.md").read_text(encoding="utf-8")
+    text = (project / "docs/results.md").read_text(encoding="utf-8")
     starts = re.findall(r"<!-- (?:measured|published): ", text)
     assert len(starts) == len(MARKER.findall(text)) == text.count("<!-- end -->") > 5
 

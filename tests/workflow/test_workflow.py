@@ -129,7 +129,8 @@ def test_what_changes_is_made_again_and_nothing_else(checkout: Path, tmp_path: P
     assert parent["build_table"] == ["tables/Willow.html"]
     base = made_again("config/experiments/dgmc.yaml")
     assert {run.split("/")[2] for run in base["train_run"]} == {"dgmc", "dgmc_pretrain", "dgmc_pt", "dgmc_pt_wt"}
-    assert made_again("bbgm/published/Willow.csv").keys() == {"build_table", "run_notebook", "collect_figures"}
+    drawn = {"build_table", "run_notebook", "collect_figures", "show_notebooks"}
+    assert made_again("bbgm/published/Willow.csv").keys() == drawn
 
     # A run whose record is incomplete, although its notebook is there.
     (folder / "results/smoke/willow/intersection/dgmc/seed0/metrics.json").unlink()
@@ -282,4 +283,23 @@ def test_smoke_run_is_complete_idempotent_and_keeps_finished_runs(checkout: Path
         assert f"{name}.html" in names + text
     for name in drawn:
         assert f"{name}.png" in names + text
+    for title in ("The loss landscape of a solver", "Willow ObjectClass", "One training run"):
+        assert f"<strong>{title}</strong>. You learn" in text
+    for name in ("00_start_here", "06_pascal_voc", "04_training"):
+        assert f"/{name}.html" in names
     assert load_run("bbgm", "smoke", 0).hash() in text
+
+    # The same as an RO-Crate.
+    succeed(checkout, "crate", *SMOKE)
+    with zipfile.ZipFile(checkout / "results/smoke/crate.zip") as crate:
+        graph = {one["@id"]: one for one in json.loads(crate.read("ro-crate-metadata.json"))["@graph"]}
+        assert {name for name in crate.namelist() if not name.endswith("/")} == {
+            *(name for name, one in graph.items() if "File" in one["@type"]),
+            "ro-crate-metadata.json",
+        }
+    actions = {name: one for name, one in graph.items() if one["@type"] == "CreateAction"}
+    assert actions.keys() == {"#pipeline"} | {f"#{run.folder.relative_to('smoke')}" for run in list_runs("smoke")}
+    assert all(part["@id"] in graph for action in actions.values() for part in action["result"])
+    assert {f"results/tables/{name}.csv" for name in PAPER_TABLES} <= {
+        part["@id"] for part in actions["#pipeline"]["result"]
+    }

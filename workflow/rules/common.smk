@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from contextlib import suppress
 from math import ceil
@@ -223,3 +224,16 @@ def published_of_table(wildcards):
 def needs_of_notebook(wildcards):
     """The files that a notebook needs, so that it reads them instead of making them again."""
     return NOTEBOOKS[wildcards.notebook]
+
+
+def about_notebooks(wildcards):
+    """Of each notebook its title and what it teaches, as reStructuredText: for the report."""
+    about = {}
+    for name in [*NOTEBOOKS, "04_training"]:
+        cells = json.loads(Path(f"notebooks/{name}.ipynb").read_text(encoding="utf-8"))["cells"]
+        title, _, text = "".join(cells[0]["source"]).partition("\n")
+        learn = re.search(r"\*\*You will learn\*\* (.*?)\s*(?=Paper:|\*\*Runtime|\n\n|\Z)", text, re.DOTALL)
+        summary = f"You learn {learn[1]}" if learn else ""
+        summary = re.sub(r"\$([^$]+)\$", r":math:`\1`", re.sub(r"`([^`]+)`", r"``\1``", summary))
+        about[name] = f"**{title.lstrip('# ')}**. {summary}"
+    return about

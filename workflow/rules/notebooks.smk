@@ -50,3 +50,28 @@ rule collect_figures:
     shell:
         "(mkdir -p {output:q}; for figure in {input:q}; do name=${{figure##*/}};"
         ' cp "${{figure%/*}}/${{name%%_*}}"_*.png {output:q}; done) 2> {log:q}'
+
+
+# For the report, and to read without Jupyter.
+rule show_notebooks:
+    input:
+        notebooks=expand(
+            f"{OUT}/notebooks/{{notebook}}.ipynb", notebook=[*NOTEBOOKS, "04_training"], allow_missing=True
+        ),
+        script="workflow/scripts/pages.py",
+    output:
+        report(
+            directory(f"{OUT}/pages"),
+            patterns=["{notebook}.html"],
+            caption="../report/notebook.rst",
+            category="Notebooks",
+            labels={"notebook": "{notebook}", "budget": "{budget}"},
+        ),
+    log:
+        f"{LOGS}/show_notebooks.log",
+    conda:
+        "../../environment.yml"
+    params:
+        about=about_notebooks,
+    shell:
+        "python {input.script:q} {output:q} {input.notebooks:q} > {log:q} 2>&1"
