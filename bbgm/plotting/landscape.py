@@ -199,11 +199,16 @@ def plot_descent(
     from bbgm.plotting.matching import plot_matching
 
     s, t, values = section.s, section.t, section.interpolations[descent.lambda_]
-    figure = new_figure(0.78 * width, width)
+    wrong = [int(np.sum(found != pair.truth)) for found in (descent.y, descent.y_lambda)]
+    alt = (
+        f"f_lambda for lambda = {descent.lambda_:.2g} as a surface and as contours, with the path of gradient descent; "
+        f"below, y(w) with {wrong[0]} wrong matches and y(w_lambda) with {wrong[1]}."
+    )
+    figure = new_figure(0.78 * width, width, alt=alt)
     figure.set_layout_engine("none")  # which would move the panels from picture to picture
     surface = figure.add_axes((-0.02, 0.38, 0.48, 0.62), projection="3d")
     contours = figure.add_axes((0.58, 0.46, 0.32, 0.45))
-    _draw_surface(surface, s, t, values, *levels)
+    draw_surface(surface, s, t, values, *levels)
     # A little above the surface, which would hide half of each line.
     lift = 0.03 * (levels[1] - levels[0])
     column, row = (
@@ -228,6 +233,5 @@ def plot_descent(
     figure.colorbar(image, cax=bar)
     for k, (name, found) in enumerate((("$y(w)$", descent.y), (r"$y(w_\lambda)$", descent.y_lambda))):
         ax = figure.add_axes((0.01 + 0.5 * k, 0.0, 0.48, 0.31))
-        wrong = int(np.sum(found != pair.truth))
-        plot_matching(ax, pair, found, title=f"{name}: {wrong} wrong")
+        plot_matching(ax, pair, found, title=f"{name}: {wrong[k]} wrong")
     return figure

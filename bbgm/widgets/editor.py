@@ -21,7 +21,7 @@ from bbgm.photos.points import PointsLike, make_points
 from bbgm.photos.solving import METHODS
 from bbgm.widgets.description import describe, points_files, summary
 from bbgm.widgets.pair import Keypoint, Side, as_json, keypoints_of, match_sides
-from bbgm.widgets.pictures import STATIC, shown, with_picture
+from bbgm.widgets.pictures import STATIC, as_png, shown, with_picture
 
 
 class MatchingEditor(anywidget.AnyWidget):
@@ -223,5 +223,5 @@ class MatchingEditor(anywidget.AnyWidget):
         return f"{one}.json", f"{two}_2.json" if one == two else f"{two}.json"
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
-        figure = None if self._match is None else self._match.draw(edges=self.graphs)
-        return with_picture(super()._repr_mimebundle_(**options), figure, str(self._match or self.result["summary"]))
+        picture = None if self._match is None else as_png(self._match.draw(edges=self.graphs))
+        return with_picture(super()._repr_mimebundle_(**options), picture, str(self._match or self.result["summary"]))

@@ -33,14 +33,15 @@ class Frames(anywidget.AnyWidget):
     index = t.Int(0).tag(sync=True)
 
     def __init__(self, figures: Iterable[tuple[str, "Figure"]], *, title: str, start: int = 0) -> None:
-        drawn = [(label, as_png(figure)) for label, figure in figures]
+        drawn = [(label, *as_png(figure)) for label, figure in figures]
         if not 0 <= start < len(drawn):
             raise ValueError(
                 f"start is {start}, and there are {len(drawn)} figures: give figures, and the index of one"
             )
-        labels, frames = zip(*drawn, strict=True)
+        labels, frames, self._alts = zip(*drawn, strict=True)
         super().__init__(frames=list(frames), labels=list(labels), title=title, index=start)
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         text = f"{self.title}: {self.labels[self.index]} ({self.index + 1} of {len(self.frames)} pictures)"
-        return with_picture(super()._repr_mimebundle_(**options), self.frames[self.index], text)
+        picture = self.frames[self.index], self._alts[self.index]
+        return with_picture(super()._repr_mimebundle_(**options), picture, text)

@@ -27,23 +27,24 @@ def shown(name: str, pixels: np.ndarray) -> dict[str, Any]:
     return {"name": name, "width": pixels.shape[1], "height": pixels.shape[0], "data": buffer.getvalue()}
 
 
-def as_png(figure: "Figure") -> bytes:
-    """A figure of `bbgm.plotting` as a notebook shows it."""
-    data: bytes = figure._repr_png_()  # type: ignore[attr-defined]
-    return data
+def as_png(figure: "Figure") -> tuple[bytes, str]:
+    """A figure of `bbgm.plotting` as a notebook shows it, and its alternative text."""
+    data, metadata = figure._repr_png_()  # type: ignore[attr-defined]
+    return data, metadata.get("alt", "")
 
 
-def with_picture(bundle: Any, picture: "Figure | bytes | None", text: str) -> Any:
+def with_picture(bundle: Any, picture: tuple[bytes, str] | None, text: str) -> Any:
     """What a cell shows: a widget, and for viewers without widgets a picture and a text.
 
     Args:
         bundle: of the widget, from its base class.
-        picture: a figure, or the bytes of a PNG; None: there is none.
+        picture: see `as_png`; None: there is none.
         text: what text-only viewers and the notebook's file have.
     """
     data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
     data = {**data, "text/plain": text}
     if picture is not None:
-        png = picture if isinstance(picture, bytes) else as_png(picture)
+        png, alt = picture
         data["image/png"] = base64.b64encode(png).decode()
+        metadata = {**metadata, "image/png": {"alt": alt}}
     return data, metadata

@@ -28,4 +28,4 @@ def test_an_arrow_only_where_there_is_a_gradient(lambda_: float, arrows: int) ->
     titles = [ax.get_title() for ax in figure.axes]
     assert f"$y(w)$: {np.sum(found.y != pair.truth)} wrong" in titles
     assert rf"$y(w_\lambda)$: {np.sum(found.y_lambda != pair.truth)} wrong" in titles
-    assert len(figure._repr_png_()) > 10_000
+    assert len(figure._repr_png_()[0]) > 10_000
