@@ -6,6 +6,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -13,8 +14,10 @@ from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
+import nbformat
 import pandas as pd
 import pytest
+from nbformat import v4
 
 from bbgm.runs.results import TIMING, VOLATILE
 from tests.support.checkout import copy_checkout, environment_of
@@ -66,9 +69,11 @@ class Pipeline:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.process.poll() is None:
-            self.process.terminate()
+        if self.process.poll() is None:  # the test failed; on SIGTERM, Snakemake would wait for its jobs
+            self.process.kill()
             self.process.wait()
+            for job in self.jobs():
+                command(self.slurm, "scancel", job)
 
     def wait_until(self, what: str, condition: Callable[[], bool]) -> None:
         """Wait for something to happen while Snakemake is at work."""
@@ -139,6 +144,7 @@ def test_a_run_that_is_cancelled_or_killed_resumes(project: Path, tmp_path: Path
     longer = budget.read_text().replace("epochs: 2, iterations_per_epoch: 5", "epochs: 8, iterations_per_epoch: 10")
     assert "epochs: 8" in longer
     budget.write_text(longer)
+    add_hungry_process(folder / "notebooks/04_training.ipynb")
     run = "willow/intersection/bbgm/seed0"
     checkpoints = folder / f"results/smoke/{run}/checkpoint"
     ends: dict[str, str] = {}
@@ -151,12 +157,14 @@ def test_a_run_that_is_cancelled_or_killed_resumes(project: Path, tmp_path: Path
             (job,) = (
                 number for number, (state, text) in pipeline.jobs().items() if "train" in text and state == "RUNNING"
             )
-            command(slurm, "scancel", "--signal=STOP", job)  # the run stands still, so that it is not over before
+            kernels = kernels_of(job)
+            for kernel in kernels:  # the run stands still, so that it is not over before
+                os.kill(int(kernel.name), signal.SIGSTOP)
             reached.append(last_epoch(checkpoints))
-            devices = {visible_device(process) for process in processes_of(job)}
-            assert devices in ({"0"}, {"1"})
-            fault(slurm, job)
+            assert {visible_device(kernel) for kernel in kernels} in ({"0"}, {"1"})
+            fault(folder, slurm, job)
             pipeline.wait_until(f"the end of job {job}", lambda job=job: pipeline.jobs()[job][0] not in LIVE)  # type: ignore[misc]
+            (folder / HUNGRY).unlink(missing_ok=True)
             ends[fault.__name__] = pipeline.jobs()[job][0]
         output = pipeline.finish()
         jobs = [state for state, text in pipeline.jobs().values() if "train" in text]
@@ -183,30 +191,50 @@ LIVE = ("PENDING", "RUNNING", "COMPLETING", "STOPPED", "SUSPENDED")
 
 
 def last_epoch(checkpoints: Path) -> int:
-    """The last epoch that has a complete checkpoint; 0: none."""
-    return max((int(path.stem) for path in checkpoints.glob("*.json")), default=0)
+    """The last complete epoch that has a checkpoint; 0: none. The name of one in the next epoch is 0003-000007.json."""
+    return max((int(path.stem.partition("-")[0]) for path in checkpoints.glob("*.json")), default=0)
 
 
-def cancel(slurm: dict[str, str], job: str) -> None:
+def cancel(_folder: Path, slurm: dict[str, str], job: str) -> None:
     command(slurm, "scancel", job)
 
 
-def exceed_memory(slurm: dict[str, str], job: str) -> None:
-    """A process of the job takes more than the job asked for (all of it is written to)."""
+HUNGRY = "hungry"
+"""The file that makes a process of the notebook take so many MiB as the file says."""
+
+
+def add_hungry_process(notebook: Path) -> None:
+    """Let a training notebook start a process that waits for the file `HUNGRY`, and ends with the notebook."""
+    code = f"""
+import os, pathlib, time
+parent, file = os.getppid(), pathlib.Path({HUNGRY!r})
+while os.getppid() == parent:
+    if file.exists():
+        taken = b"1" * (int(file.read_text()) * 2**20)
+    time.sleep(0.3)
+"""
+    content = nbformat.read(notebook, 4)
+    content.cells.insert(
+        0, v4.new_code_cell(f"import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', {code!r}]);")
+    )
+    nbformat.write(content, notebook)
+
+
+def exceed_memory(folder: Path, slurm: dict[str, str], job: str) -> None:
+    """A process that the run has started takes more than the job asked for."""
     asked = re.search(r"mem=(\d+)M", command(slurm, "scontrol", "show", "job", job))
     assert asked
-    take = f"import time; taken = b'1' * ({asked[1]} + 200) * 2**20; time.sleep(600)"
-    words = ["srun", f"--jobid={job}", "--overlap", "--ntasks=1", sys.executable, "-c", take]
-    subprocess.run(words, env=slurm, capture_output=True, check=False, timeout=PATIENCE)
+    (folder / "taking").write_text(str(int(asked[1]) + 200))
+    (folder / "taking").rename(folder / HUNGRY)
 
 
-def exceed_time(slurm: dict[str, str], job: str) -> None:
+def exceed_time(_folder: Path, slurm: dict[str, str], job: str) -> None:
     """The shortest limit of SLURM, a minute, for a job that has stood still."""
     command(slurm, "scontrol", "update", f"JobId={job}", "TimeLimit=1")
 
 
-def processes_of(job: str) -> list[Path]:
-    """The processes of the training notebook in a job."""
+def kernels_of(job: str) -> list[Path]:
+    """The kernel of the training notebook in a job."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
