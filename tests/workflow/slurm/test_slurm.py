@@ -109,7 +109,8 @@ def command(environment: dict[str, str], *words: str) -> str:
 def test_the_pipeline_completes(project: Path, tmp_path: Path, slurm: dict[str, str]) -> None:
     """Runs, tables and notebooks; the two seeds of BB-GM in one job; logs where they are without a cluster."""
     folder = make_checkout(project, tmp_path, "bbgm, dgmc", 2)
-    with Pipeline(folder, slurm) as pipeline:
+    patient = ["--set-resources", "train_run:gpu=1", "train_run:runtime=600"]  # the machine may be busy
+    with Pipeline(folder, slurm, *patient) as pipeline:
         pipeline.finish()
         jobs = pipeline.jobs()
     results = folder / "results/smoke"
@@ -157,7 +158,7 @@ def test_a_run_that_is_cancelled_or_killed_resumes(project: Path, tmp_path: Path
             (job,) = (
                 number for number, (state, text) in pipeline.jobs().items() if "train" in text and state == "RUNNING"
             )
-            kernels = kernels_of(job)
+            kernels = kernels_of(job, folder)
             for kernel in kernels:  # the run stands still, so that it is not over before
                 os.kill(int(kernel.name), signal.SIGSTOP)
             assert {visible_device(kernel) for kernel in kernels} in ({"0"}, {"1"})
@@ -232,14 +233,15 @@ def exceed_time(_folder: Path, slurm: dict[str, str], job: str) -> None:
     command(slurm, "scontrol", "update", f"JobId={job}", "TimeLimit=1")
 
 
-def kernels_of(job: str) -> list[Path]:
-    """The kernel of the training notebook in a job."""
+def kernels_of(job: str, folder: Path) -> list[Path]:
+    """The kernel of the training notebook in a job; another cluster on this machine may have a job of that number."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             if (
                 f"SLURM_JOB_ID={job}\0" in (process / "environ").read_text()
                 and "ipykernel" in (process / "cmdline").read_text()
+                and (process / "cwd").resolve() == folder.resolve()
             ):
                 found.append(process)
         except OSError:
