@@ -165,10 +165,18 @@ chromium:
 test-browser: setup chromium ## test the widgets in JupyterLab with a headless Chromium
 	@python -m pytest tests/browser
 
+# Coverage steers what the readers are given; it has no wheel for some platforms.
+ATHERIS_VERSION := 3.0.0
+ATHERIS := .venv/.atheris-$(ATHERIS_VERSION)
+$(ATHERIS): $(PACKAGES)
+	@pip install --quiet --disable-pip-version-check --only-binary atheris --constraint requirements.txt \
+	  atheris==$(ATHERIS_VERSION) && touch $@ \
+	  || echo "== atheris could not be installed: readers get random changes of genuine files, not steered by coverage"
+
 FUZZ_SECONDS ?= 60
 FUZZ := build/fuzz
 # clang includes libFuzzer; with another compiler, cmake says what to install, and the solver is not fuzzed.
-fuzz: setup ## fuzz solve and solve_multi (needs clang), read_dd, and every reader of files, for FUZZ_SECONDS=60 each
+fuzz: setup $(ATHERIS) ## fuzz solve and solve_multi (needs clang), read_dd, and every reader of files, for FUZZ_SECONDS=60 each
 	@cmake -S solver_src -B $(FUZZ) -DCMAKE_CXX_COMPILER=$$(command -v clang++ || command -v "$${CXX:-c++}") \
 	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBBGM_SOLVER_PYTHON=OFF -DBBGM_SOLVER_FUZZ=ON
 	@cmake --build $(FUZZ)

@@ -8,6 +8,9 @@ from pathlib import Path
 
 from bbgm.base.atomic import WriteError, same_file, try_lock, write_error
 
+LOCK = ".lock"
+"""Name of the file in a folder; it stays there if the process that holds it is killed."""
+
 
 class FolderLock:
     """The lock that this process holds on a folder."""
@@ -48,7 +51,7 @@ def folder_lock(folder: Path) -> Iterator[FolderLock]:
         ValueError: another process holds it.
         WriteError: the folder cannot be made or written to, or its file system has no locks.
     """
-    path = folder / ".lock"
+    path = folder / LOCK
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = _acquire(path)

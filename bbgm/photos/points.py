@@ -108,9 +108,13 @@ def _parse(given: Any, what: str) -> Points:
 
 
 def _is_pair(pair: Any) -> bool:
-    if not isinstance(pair, list | tuple | np.ndarray) or np.ndim(pair) != 1 or len(pair) != 2:
-        return False
-    return all(isinstance(number, int | float | np.integer | np.floating) and number is not True for number in pair)
+    if isinstance(pair, np.ndarray):
+        pair = pair.tolist()
+    return isinstance(pair, list | tuple) and len(pair) == 2 and all(map(_is_number, pair))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
 def _check(points: Points, size: tuple[int, int], what: str) -> None:

@@ -1,13 +1,15 @@
 """One run: train, evaluate, write everything down. Idempotent, and resumes from its last checkpoint."""
 
 import logging
+import shutil
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from bbgm.base import machine
-from bbgm.base.atomic import write_json, write_text
-from bbgm.base.lock import FolderLock, folder_lock
+from bbgm.base.atomic import remove_leftovers, write_json, write_text
+from bbgm.base.lock import LOCK, FolderLock, folder_lock
 from bbgm.base.reproducible import reproducible
 from bbgm.base.stopping import terminable
 from bbgm.config import RunConfig, hash_of, read_yaml
@@ -59,6 +61,7 @@ def run(config: RunConfig, folder: Path | None = None, progress: bool = True) ->
     folder = Path(folder or run_folder(config))
     done = finished(config, folder)
     if done is not None:
+        _tidy(folder)
         return done
     parent = _parent(config, progress)
     with terminable(), folder_lock(folder) as lock:
@@ -73,6 +76,15 @@ def run(config: RunConfig, folder: Path | None = None, progress: bool = True) ->
             if finished(config, folder) is None:  # else it was brought back
                 _make(config, parent, dataset, matcher, folder, lock, progress)
         return load(folder)
+
+
+def _tidy(folder: Path) -> None:
+    """Remove what a process left that was killed just after it had finished the run."""
+    if not any((folder / name).exists() for name in (LOCK, CHECKPOINT)):
+        return
+    with suppress(ValueError, OSError), folder_lock(folder):  # it is still at work there, or nothing can be written
+        remove_leftovers(folder)
+        shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
 
 
 def _parent(config: RunConfig, show_progress: bool) -> RunRecord | None:

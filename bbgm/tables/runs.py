@@ -8,6 +8,7 @@ from typing import Any
 from bbgm.config import check_budget, flatten
 from bbgm.runs import results
 from bbgm.runs.checks.checksums import RECORD
+from bbgm.runs.checks.notebook import NOTEBOOK, altered_notebook
 from bbgm.runs.results import RunRecord
 from bbgm.tables.specs import TableSpec
 
@@ -61,7 +62,7 @@ def find_runs(
 
 
 def load_in_place(folder: Path, results_root: Path) -> RunRecord:
-    """A finished run, which must be where its configuration says.
+    """A finished run, which must be where its configuration says. Warns if its notebook was altered.
 
     Raises:
         ValueError: it does not, or its files do not belong together.
@@ -71,6 +72,12 @@ def load_in_place(folder: Path, results_root: Path) -> RunRecord:
         raise ValueError(
             f"{run.folder} is a copy: its config.yaml says that it is {run.config.folder}; "
             f"move it out of {results_root}, or it would be counted as another run"
+        )
+    if fault := altered_notebook(folder):
+        log.warning(
+            "%s %s since the run was made; no table depends on it: delete it, and the pipeline makes it again",
+            folder / NOTEBOOK,
+            fault,
         )
     return run
 

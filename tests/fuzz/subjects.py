@@ -30,6 +30,8 @@ SUBJECTS = {
     "weights": "tensors:WEIGHTS",
     "weights_pth": "tensors:CHECKPOINT",
     "features": "tensors:FEATURES",
+    "exported_model": "models:EXPORTED",
+    "points": "models:POINTS",
     "archive": "archives:SUBJECT",
     "manifest": "archives:MANIFEST",
 }

@@ -14,6 +14,7 @@ import pytest
 import torch
 
 from bbgm.base.atomic import WriteError
+from bbgm.base.lock import LOCK, folder_lock
 from bbgm.base.stopping import Terminated, terminable
 from bbgm.cli import main
 from bbgm.config import RunConfig, load_run
@@ -22,6 +23,7 @@ from bbgm.methods.base import make_matcher
 from bbgm.runs import fit as fitting
 from bbgm.runs import train
 from bbgm.runs.checkpoint import Checkpoints, History
+from bbgm.runs.checks.checksums import RECORD
 from bbgm.runs.fit import fit, make_optimiser
 from bbgm.runs.results import FILES, TIMING, finished
 from bbgm.runs.train import run
@@ -147,6 +149,21 @@ def test_a_run_that_is_killed_again_and_again_ends_with_the_same_results(
     assert counts.total() > 0
     assert results_of(folder) == undisturbed
     assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
+
+
+def test_what_is_left_of_a_process_that_was_killed_just_after_the_record(config: RunConfig, tmp_path: Path) -> None:
+    """Its lock and checkpoints go when the run is next asked for, unless it is still at work."""
+    record = run(config, tmp_path).folder / RECORD
+    before = record.stat().st_mtime_ns
+    (tmp_path / "checkpoint").mkdir()
+    (tmp_path / "checkpoint/0001.json").write_text("{}")
+    with folder_lock(tmp_path):
+        assert run(config, tmp_path).folder == tmp_path
+        assert (tmp_path / "checkpoint/0001.json").is_file()
+    (tmp_path / LOCK).touch()
+    assert run(config, tmp_path).folder == tmp_path
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(FILES)
+    assert record.stat().st_mtime_ns == before
 
 
 def _mount(*arguments: str | Path) -> None:

@@ -50,8 +50,8 @@ VICTIMS = ("snakemake", "papermill", "kernel", "trainer", "all")
 SIGNALS = (signal.SIGKILL, signal.SIGTERM)
 KILLS_EACH = 20
 """Kills of one pipeline; then it is left alone until it is complete."""
-PATIENCE = 60
-"""How long, in s, processes may take to end after the one that they work for was killed."""
+PATIENCE = 600
+"""How long, in s, processes may take to end after the one that they work for was killed; they need a second or two."""
 
 
 class Pipeline:
@@ -185,6 +185,8 @@ def disturb(pipeline: Pipeline, kinds: Sequence[tuple[str, int]], seconds: float
                 orphans += pipeline.orphans()
                 main = None
             process: subprocess.Popen[bytes] | None = pipeline.train(chance.choice(RUNS))
+        elif main is not None and main.poll() == 0:
+            break  # the pipeline is complete: nothing is left to be killed
         elif main is None or main.poll() is not None:
             process = main = pipeline.snakemake()
         else:

@@ -12,6 +12,7 @@
 6. The error says so where a kernel was killed, most likely because the memory did not suffice.
 7. What is stored of a widget is its picture. Its state would be of no use without the kernel, and viewers would look
    for the program that shows it on the internet.
+8. The notebook of a run gets a checksum (`bbgm.runs.checks.notebook`).
 """
 
 import sys
@@ -37,6 +38,7 @@ from typing import Any
 from bbgm.base.account import provide_folders, put_own_kernel_first
 from bbgm.base.atomic import try_lock, write_error
 from bbgm.base.stopping import TERMINATED, WORKS_FOR, Terminated, end_with
+from bbgm.runs.checks.notebook import NOTEBOOK, seal_notebook
 
 provide_folders()  # before what reads these variables
 put_own_kernel_first()
@@ -189,20 +191,13 @@ def explain_death(job: Job) -> str:
     return (
         f"the kernel was killed (SIGKILL), most likely because the memory ran out (this machine has {memory:.0f} GiB; "
         "a container or a cluster's job may have less). Run fewer jobs at a time (snakemake --cores 1), give the job "
-        "more (mem_mb in profiles/slurm/config.yaml, or the limit of the container), or lower optimiser.batch_size. "
+        "more (mem_mb in profiles/slurm/profile.yaml, or the limit of the container), or lower optimiser.batch_size. "
         "A run resumes from its last checkpoint"
     )
 
 
-def main() -> int:
+def execute(job: Job) -> int:
     """Execute the notebook; returns the exit status."""
-    job = Job()
-    for signum in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(signum, job.stop)
-    end_with(os.getppid(), job.close)
-    if workflow := os.environ.get(WORKS_FOR):
-        end_with(int(workflow), job.close)
-    papermill_engines.register(None, make_engine(job))
     try:
         papermill()
     except (PapermillExecutionError, RuntimeError, SystemExit, OSError) as error:
@@ -224,6 +219,26 @@ def main() -> int:
     finally:
         job.close()
     return 0
+
+
+def main() -> int:
+    """Execute the notebook, and give it a checksum if it is that of a run; returns the exit status."""
+    job = Job()
+    for signum in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(signum, job.stop)
+    end_with(os.getppid(), job.close)
+    if workflow := os.environ.get(WORKS_FOR):
+        end_with(int(workflow), job.close)
+    papermill_engines.register(None, make_engine(job))
+    status = execute(job)
+    output = Path(sys.argv[2]) if len(sys.argv) > 2 else Path()
+    if status == 0 and output.name == NOTEBOOK:
+        try:
+            seal_notebook(output)
+        except OSError as error:
+            print(f"papermill: {error}", file=sys.stderr)
+            return 1
+    return status
 
 
 if __name__ == "__main__":

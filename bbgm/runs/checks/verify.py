@@ -15,6 +15,7 @@ from bbgm.base.reproducible import reproducible
 from bbgm.data import open_dataset
 from bbgm.runs.checks.checksums import CHECKSUMS, RECORD, altered_files
 from bbgm.runs.checks.compare import different_pairs, different_scores, different_test_pairs, score
+from bbgm.runs.checks.notebook import NOTEBOOK, altered_notebook, is_sealed
 from bbgm.runs.evaluate import evaluate
 from bbgm.runs.results import FILES, OPTIMISER, RunRecord, missing_files, read_record
 from bbgm.runs.sets import evaluate_sets, score_sets
@@ -60,11 +61,15 @@ def verify_run(folder: Path, repeat: bool = True, progress: bool = True) -> Verd
     wrong = [f"{name} is missing" for name in missing]
     if RECORD not in missing:
         wrong += [f"{name} {fault}" for name, fault in altered_files(folder).items() if name not in missing]
+    if fault := altered_notebook(folder):
+        wrong.append(f"{NOTEBOOK} {fault}")
     record = read_record(folder, checksums=False)
     if record is None:
         wrong = wrong or [f"{RECORD} is damaged, or does not belong to config.yaml"]
         return Verdict(folder, tuple(wrong), ("the evaluation was not repeated",))
     notes = [] if CHECKSUMS in record.metrics else ["an earlier version made it, without checksums"]
+    if not is_sealed(folder):
+        notes.append(f"{NOTEBOOK} has no checksum: the pipeline did not write it, or an earlier version did")
     if record.config.keep_optimiser and not (folder / OPTIMISER).is_file() and CHECKSUMS not in record.metrics:
         wrong.append(f"{OPTIMISER} is missing")
     wrong += _checked(_contradictions, record)

@@ -43,6 +43,8 @@ SlurmctldPidFile={folder}/slurmctld.pid
 SlurmdPidFile={folder}/slurmd.pid
 MailProg=/bin/true
 ReturnToService=2
+# Jobs that have ended are remembered for so long (s): tests look at them.
+MinJobAge=86400
 # A container has no cgroup of its own: processes are found by their parent, and their memory is read from /proc.
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
