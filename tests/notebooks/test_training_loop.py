@@ -20,7 +20,7 @@ def test_the_loop_makes_the_same_steps_as_a_run(tmp_path: Path) -> None:
     config = load_run("bbgm", "smoke", 0, optimiser=optimiser)
     cells = [c.source for c in nbformat.read(ROOT / "notebooks/04_training.ipynb", as_version=4).cells]
     imports = next(source for source in cells if source.startswith("from "))
-    (loop,) = (source for source in cells if "loss.backward()" in source and source.startswith("data ="))
+    (loop,) = (source for source in cells if "loss.backward()" in source)
     namespace: dict[str, Any] = {}
     exec(imports, namespace)
     namespace |= {"config": config, "method": "bbgm", "seed": 0}

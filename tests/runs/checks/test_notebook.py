@@ -65,7 +65,15 @@ def test_any_byte(folder: Path) -> None:
     changed = [bytearray(content) for _ in places]
     for place, one in zip(places, changed, strict=True):
         one[place] ^= 1 << int(generator.integers(8))
-    for other in (*map(bytes, changed), content + b" ", b" " + content, content[:-1], content.replace(b"\n", b"\r\n"), b"", b"[]"):
+    for other in (
+        *map(bytes, changed),
+        content + b" ",
+        b" " + content,
+        content[:-1],
+        content.replace(b"\n", b"\r\n"),
+        b"",
+        b"[]",
+    ):
         path.write_bytes(other)
         assert altered_notebook(folder).startswith("was altered") or not is_sealed(folder), other[:200]
         assert len(other) < 100 or altered_notebook(folder)
