@@ -128,3 +128,10 @@ def test_widgets_are_stored_as_pictures(notebook: Path) -> None:
     """Their state belongs to a kernel that has ended; workflow/scripts/papermill.py leaves the picture."""
     kinds = [set(out.get("data", ())) for out in outputs(notebook)]
     assert not [kind for kind in kinds if "application/vnd.jupyter.widget-view+json" in kind]
+
+
+@EACH
+def test_saves_the_figure_that_the_workflow_expects(notebook: Path) -> None:
+    """It has the notebook's name; a run's own notebook, 04_training, saves none."""
+    sources = "\n".join(cell.source for cell in code(notebook))
+    assert (f'/ "{notebook.stem}")' in sources) == (notebook.stem != "04_training")

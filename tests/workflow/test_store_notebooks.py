@@ -62,6 +62,8 @@ def test_outputs_are_taken_over_without_traces_of_papermill(store: Any, stored: 
 def test_another_or_a_failed_notebook_is_refused(store: Any, stored: Any, fresh: Any) -> None:
     changed = copy.deepcopy(stored)
     changed.cells[1].source = "Another text."
+    store.with_outputs(copy.deepcopy(changed), copy.deepcopy(fresh), "n")
+    changed.cells[-1].source = "print(budget, 1)"
     with pytest.raises(ValueError, match=r"n was changed after it was executed: run snakemake --cores all again"):
         store.with_outputs(changed, fresh, "n")
     fresh.cells[-1].outputs.append(new_output("error", ename="ValueError", evalue="bad", traceback=[]))

@@ -2,8 +2,8 @@
 
     python workflow/scripts/store_notebooks.py            # after: snakemake --cores all; or: make notebooks
 
-It takes what is in results/demo/notebooks, and leaves the other notebooks as they are. A notebook that was changed
-after it was executed is refused. Outputs on stderr and what papermill writes into a notebook are left out.
+It takes what is in results/demo/notebooks, and leaves the other notebooks as they are. A notebook whose code has
+changed since it was executed is refused. Outputs on stderr and what papermill writes into a notebook are left out.
 """
 
 import sys
@@ -37,16 +37,17 @@ def with_outputs(stored: Any, fresh: Any, name: str) -> Any:
     Raises:
         ValueError: they are not the same notebook, or it failed.
     """
-    cells = [cell for cell in fresh.cells if "injected-parameters" not in cell.metadata.get("tags", [])]
-    if [cell.source for cell in cells] != [cell.source for cell in stored.cells]:
+    cells = [cell for cell in stored.cells if cell.cell_type == "code"]
+    executed_cells = [
+        cell
+        for cell in fresh.cells
+        if cell.cell_type == "code" and "injected-parameters" not in cell.metadata.get("tags", [])
+    ]
+    if [cell.source for cell in executed_cells] != [cell.source for cell in cells]:
         raise ValueError(f"{name} was changed after it was executed: run snakemake --cores all again")
-    count = 0
-    for cell, done in zip(stored.cells, cells, strict=True):
-        if cell.cell_type != "code":
-            continue
+    for count, (cell, done) in enumerate(zip(cells, executed_cells, strict=True), start=1):
         if any(output.output_type == "error" for output in done.outputs):
             raise ValueError(f"{name} ended with an error when it was executed: see its cell {done.source[:60]!r}")
-        count += 1
         cell.execution_count = count
         cell.outputs = [_cleaned(output, count) for output in done.outputs if output.get("name") != "stderr"]
     stored.metadata.pop("widgets", None)
