@@ -78,7 +78,7 @@ def chromium() -> str:
     return found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def lab(chromium: str, project: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """JupyterLab on this machine, with settings and folders of its own."""
     root = tmp_path_factory.mktemp("lab")
@@ -117,7 +117,8 @@ def lab(chromium: str, project: Path, tmp_path_factory: pytest.TempPathFactory) 
             server.wait()
 
 
-@pytest.fixture(scope="session")
+# Not for the whole session: as long as Playwright is there, no other test of this process can start a loop of asyncio.
+@pytest.fixture(scope="module")
 def browser(chromium: str) -> Iterator[BrowserContext]:
     with sync_playwright() as playwright:
         program = playwright.chromium.launch(executable_path=chromium, args=["--disable-gpu"])

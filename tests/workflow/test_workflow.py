@@ -283,7 +283,7 @@ def test_smoke_run_is_complete_idempotent_and_keeps_finished_runs(checkout: Path
         assert f"{name}.html" in names + text
     for name in drawn:
         assert f"{name}.png" in names + text
-    for title in ("The loss landscape of a solver", "Willow ObjectClass", "One training run"):
+    for title in ("Start here", "The loss landscape of a solver", "Willow ObjectClass"):
         assert f"<strong>{title}</strong>. You learn" in text
     for name in ("00_start_here", "06_pascal_voc", "04_training"):
         assert f"/{name}.html" in names
