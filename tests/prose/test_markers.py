@@ -65,7 +65,7 @@ def table(marker: str) -> list[list[str]]:
 
 def test_a_table_has_a_row_for_each_method_and_setting() -> None:
     head, _, *rows = table("measured: willow/Willow column=duck column=mean published=yes")
-    assert head == ["method", "setting", "duck", "mean", "runs"]
+    assert head[:5] == ["method", "setting", "duck", "mean", "runs"]
     frame = read_measured("willow/Willow")
     ours = [row for row in rows if not row[0].endswith(", published")]
     assert len(ours) == len(frame[["method", "setting"]].drop_duplicates()) == 15
@@ -74,7 +74,7 @@ def test_a_table_has_a_row_for_each_method_and_setting() -> None:
         assert row[2:4] == [f"{numbers['value'][name]:.1f} ± {numbers['std'][name]:.1f}" for name in ("duck", "mean")]
         assert row[4] == "5"
     paper = [row for row in rows if row[0].endswith(", published")]
-    assert ["BB-GM, published", "Pt=no, Wt=yes", "89.0 ± 1.0", "96.8", "20"] in paper
+    assert ["BB-GM, published", "Pt=no, Wt=yes", "89.0 ± 1.0", "96.8", "20"] in [row[:5] for row in paper]
     assert [row[0] for row in paper] == ["NGM, published", "DGMC*, published", "BB-GM, published"]
     for row in paper:
         assert rows[rows.index(row) + 1][0] == row[0].removesuffix(", published")
