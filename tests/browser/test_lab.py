@@ -95,9 +95,10 @@ def test_an_image_is_uploaded(page: Page, lab: Lab, seen: Seen, pictures: Path, 
     open_and_run(page, lab, "14_your_images.ipynb")
     editor = page.locator(".bbgm-editor")
     expect(editor.locator(".bbgm-match")).to_have_count(10)
-    chosen = pictures / "14-named.png"
+    chosen = pictures / "14-chosen.png"
+    editor.screenshot(path=chosen)
     editor.locator("input[type=file]").nth(1).set_input_files(chosen)
-    expect(editor.locator(".bbgm-name").nth(1)).to_contain_text("14-named.png")
+    expect(editor.locator(".bbgm-name").nth(1)).to_contain_text("14-chosen.png")
     expect(editor.locator(".bbgm-point")).to_have_count(10)
     expect(editor.locator(".bbgm-status")).to_contain_text("3 more on the right")
     editor.screenshot(path=pictures / "14-upload.png")
