@@ -3,7 +3,7 @@
 import numpy as np
 
 from bbgm.config import load_run
-from bbgm.data import FRAME, KeypointImage, KeypointPair, open_dataset, test_pairs
+from bbgm.data import KeypointImage, KeypointPair, open_dataset, test_pairs
 from bbgm.photos.points import Points
 from bbgm.photos.result import Match
 from bbgm.photos.session import Model
@@ -29,12 +29,9 @@ def example_pairs(budget: str, each: int = 1) -> list[KeypointPair]:
 
 def match_pair(pair: KeypointPair, model: Model) -> Match:
     """The pair's keypoints matched by a model; the assignment has their order in the pair."""
-    source, target = points_of(pair.source, pair.kept1), points_of(pair.target, pair.kept2)
+    source, target = _points(pair.source, pair.kept1), _points(pair.target, pair.kept2)
     return model.match(pair.source.path, source, pair.target.path, target)
 
 
-def points_of(image: KeypointImage, kept: np.ndarray) -> Points:
-    """Some keypoints of an image, with their names, in px of its file."""
-    left, upper, right, lower = image.box or (0, 0, *image.size)
-    scale = np.array([right - left, lower - upper]) / FRAME
-    return Points(image.xy[kept] * scale + [left, upper], tuple(image.names[k] for k in kept))
+def _points(image: KeypointImage, kept: np.ndarray) -> Points:
+    return Points(image.xy_in_file[kept], tuple(image.names[k] for k in kept))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bbgm.data.images.keypoints import FRAME, KeypointImage
+from bbgm.data.images.keypoints import KeypointImage
 from bbgm.photos import Match, Model, View
 from bbgm.photos.picture import box_around
 from bbgm.photos.points import LEAST, Points, make_points
@@ -59,9 +59,8 @@ class Keypoint:
 
 def points_in_file(image: KeypointImage) -> dict[str, tuple[float, float]]:
     """The keypoints of an image of a data set, by name, in px of its file."""
-    left, top, right, bottom = image.box or (0, 0, *image.size)
-    xy = image.xy * (np.array([right - left, bottom - top]) / FRAME) + (left, top)
-    return {name: (x, y) for name, (x, y) in zip(image.names, xy.clip(0, image.size).tolist(), strict=True)}
+    xy = image.xy_in_file.clip(0, image.size)
+    return {name: (x, y) for name, (x, y) in zip(image.names, xy.tolist(), strict=True)}
 
 
 def keypoints_of(points: Points) -> list[Keypoint]:

@@ -7,10 +7,10 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from tests.support.scripts import ROOT, load_script
+from tests.support.notebooks import NOTEBOOKS
+from tests.support.scripts import load_script
 
 pages = load_script("workflow/scripts/pages.py")
-NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
 class Loaded(HTMLParser):

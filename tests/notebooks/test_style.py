@@ -10,7 +10,8 @@ from typing import Any
 import nbformat
 import pytest
 
-NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
+from tests.support.notebooks import NOTEBOOKS
+
 EACH = pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 LONGEST_CELL, MEDIAN_CELL = 15, 4
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\([^)]+\)")

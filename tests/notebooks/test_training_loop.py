@@ -12,7 +12,7 @@ from bbgm.data import open_dataset
 from bbgm.methods.base import make_matcher
 from bbgm.runs.checkpoint import Checkpoints
 from bbgm.runs.fit import fit, make_optimiser
-from tests.support.notebooks import ROOT
+from tests.support.scripts import ROOT
 
 
 def test_the_loop_makes_the_same_steps_as_a_run(tmp_path: Path) -> None:

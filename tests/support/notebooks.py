@@ -20,8 +20,8 @@ from papermill.parameterize import parameterize_notebook
 
 from bbgm.base.account import put_own_kernel_first
 from bbgm.base.atomic import write_text
+from tests.support.scripts import ROOT
 
-ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 EXPECTED = ROOT / "tests/notebooks/smoke"
 

@@ -1,7 +1,6 @@
 """Outputs of executed notebooks in the notebooks of the repository."""
 
 import copy
-import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +10,12 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from papermill.iorw import load_notebook_node
 from papermill.parameterize import parameterize_notebook
 
+from tests.support.scripts import load_script
+
 
 @pytest.fixture(scope="module")
-def store(project: Path) -> Any:
-    spec = importlib.util.spec_from_file_location("store_notebooks", project / "workflow/scripts/store_notebooks.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def store() -> Any:
+    return load_script("workflow/scripts/store_notebooks.py")
 
 
 @pytest.fixture

@@ -43,6 +43,12 @@ class KeypointImage:
     crops: CropCache | None = field(default=None, repr=False)
     view: tuple[float, ...] | None = None
 
+    @property
+    def xy_in_file(self) -> np.ndarray:
+        """The keypoints (K, 2) float64 in px of the image file; not for a view, whose keypoints have moved."""
+        left, top, right, bottom = self.box or (0, 0, *self.size)
+        return self.xy * (np.array([right - left, bottom - top]) / FRAME) + (left, top)
+
     def crop(self) -> np.ndarray:
         """The network's input, (FRAME, FRAME, 3) uint8 RGB: see `bbgm.data.images.crops.decode`.
 
