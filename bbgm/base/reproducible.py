@@ -3,8 +3,10 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
+import torch.utils.deterministic
 
 
 @contextmanager
@@ -13,13 +15,28 @@ def reproducible(threads: int) -> Iterator[None]:
 
     Which of the deterministic kernels is taken still depends on the processor, as ``config/README.md`` says.
     """
-    before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    memory: Any = torch.utils.deterministic  # a module whose setting has no annotation
+    before = torch.get_num_threads(), torch.get_deterministic_debug_mode(), memory.fill_uninitialized_memory
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # torch requires it on a GPU
     with torch.random.fork_rng(devices=[]):
         torch.set_num_threads(threads)
-        torch.use_deterministic_algorithms(True, warn_only=torch.cuda.is_available())
+        # As torch.use_deterministic_algorithms, which would load torch's compiler first: a second.
+        torch.set_deterministic_debug_mode("warn" if torch.cuda.is_available() else "error")
+        # Torch would fill each new tensor with NaN, to show those that are read before they are written; none is.
+        memory.fill_uninitialized_memory = False
         try:
             yield
         finally:
             torch.set_num_threads(before[0])
-            torch.use_deterministic_algorithms(before[1])
+            torch.set_deterministic_debug_mode(before[1])
+            memory.fill_uninitialized_memory = before[2]
+
+
+def seed_generators(seed: int) -> None:
+    """Seed torch's global generators, of the CPU and of the GPUs that are in use, as `torch.manual_seed` does.
+
+    Where there is no GPU, that function notes for later which line has called it, which takes longer than all the rest.
+    """
+    torch.default_generator.manual_seed(seed)
+    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+        torch.cuda.manual_seed_all(seed)

@@ -15,6 +15,7 @@ Differences from torch_geometric's SplineConv, whose numbers and parameter layou
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import torch
@@ -91,6 +92,33 @@ class SplinePlan:
         basis, pseudo = self.basis.to(like), self.pseudo.to(like)
         return SplinePlan(pair_node, self.segments, pair, basis, incoming, edge_index, pseudo)
 
+    @cached_property
+    def by_degree(self) -> tuple[Tensor, list[Tensor]]:
+        """(N,) each node's place in an order of falling degrees; and in that order the first edge into each node that
+        has one, the second into each that has two, ...
+        """
+        degree = (self.incoming < len(self.pair)).sum(dim=1)
+        order = torch.argsort(degree, descending=True, stable=True)
+        counts = (degree[:, None] > torch.arange(self.incoming.shape[1], device=degree.device)).sum(dim=0).tolist()
+        columns = [self.incoming[order[:count], column] for column, count in enumerate(counts)]
+        return torch.argsort(order), columns
+
+    @cached_property
+    def by_pair(self) -> tuple[Tensor, Tensor]:
+        """(4 E,) the entries of ``pair``, in the order of their values; and (P,) where each value begins."""
+        return _groups(self.pair.flatten(), len(self.pair_node))
+
+    @cached_property
+    def by_node(self) -> tuple[Tensor, Tensor]:
+        """(P,) the pairs in the order of their nodes; and (N,) where each node begins."""
+        return _groups(self.pair_node, len(self.incoming))
+
+
+def _groups(values: Tensor, number: int) -> tuple[Tensor, Tensor]:
+    """A stable order of the values, which are in [0, number), and where each number begins in it."""
+    order = torch.argsort(values, stable=True)
+    return order, torch.searchsorted(values[order], torch.arange(number, device=values.device))
+
 
 def _check(nodes: int, edge_index: Tensor, pseudo: Tensor) -> None:
     if edge_index.ndim != 2 or edge_index.shape[0] != 2 or pseudo.shape != (edge_index.shape[1], 2):
@@ -125,7 +153,7 @@ class _SplineAggregation(torch.autograd.Function):
         products = _products(rows, weight, plan)
         messages = F.embedding_bag(plan.pair, products, per_sample_weights=basis, mode="sum")
         if aggregation == "max":
-            result, chosen = _first_maximum(messages, plan.incoming)
+            result, chosen = _first_maximum(messages, plan)
         else:
             degree = (plan.incoming < len(plan.pair)).sum(dim=1, keepdim=True)
             scale = 1 / (degree.clamp(min=1) if aggregation == "mean" else torch.ones_like(degree)).to(x.dtype)
@@ -141,7 +169,7 @@ class _SplineAggregation(torch.autograd.Function):
         """Gradients for x, weight and basis."""
         plan: SplinePlan = ctx.plan
         rows, weight, basis, chosen = ctx.saved_tensors
-        edges, pairs = len(plan.pair), len(plan.pair_node)
+        edges = len(plan.pair)
         messages = gradient.new_zeros(edges + 1, gradient.shape[1])  # the last row takes what belongs to no edge
         if ctx.aggregation == "max":
             messages.scatter_(0, chosen, gradient)
@@ -149,17 +177,15 @@ class _SplineAggregation(torch.autograd.Function):
             # Each edge enters one node, so no row but the last is written twice.
             messages[plan.incoming.flatten()] = (gradient * chosen).repeat_interleave(plan.incoming.shape[1], dim=0)
         # The transpose of the forward sum: for each pair its edges, weighted.
-        flat = plan.pair.flatten()
-        order = torch.argsort(flat, stable=True)
-        products = _sum_rows(messages, order // 4, flat[order], pairs, basis.flatten()[order])
+        order, begins = plan.by_pair
+        products = _sum_rows(messages, order // 4, begins, basis.flatten()[order])
 
         grad_x = grad_weight = grad_basis = None
         if ctx.needs_input_grad[0]:
             grad_rows = torch.empty_like(rows)
             for matrix, start, stop in plan.segments:
                 torch.mm(products[start:stop], weight[matrix].T, out=grad_rows[start:stop])
-            order = torch.argsort(plan.pair_node, stable=True)
-            grad_x = _sum_rows(grad_rows, order, plan.pair_node[order], len(gradient))
+            grad_x = _sum_rows(grad_rows, *plan.by_node)
         if ctx.needs_input_grad[1]:
             grad_weight = torch.empty_like(weight)
             unused = set(range(len(weight))).difference(matrix for matrix, _, _ in plan.segments)
@@ -182,26 +208,24 @@ def _products(rows: Tensor, weight: Tensor, plan: SplinePlan) -> Tensor:
     return products
 
 
-def _first_maximum(messages: Tensor, incoming: Tensor) -> tuple[Tensor, Tensor]:
+def _first_maximum(messages: Tensor, plan: SplinePlan) -> tuple[Tensor, Tensor]:
     """Largest message (N, C) into each node and the edge (N, C) it came by; 0 and the number E without an edge."""
-    nodes, edges = len(incoming), len(messages)
-    best = messages.new_full((nodes, messages.shape[1]), -torch.inf)
-    edge = torch.full_like(best, edges, dtype=torch.int64)
-    filled = torch.cat([messages, messages.new_full((1, messages.shape[1]), -torch.inf)])
-    for column in incoming.T:
-        candidate = filled[column]
-        better = (candidate > best) | candidate.isnan()  # NaN stays, so that a network that has diverged shows it
-        best = torch.where(better, candidate, best)
-        edge = torch.where(better, column[:, None], edge)
-    return best.masked_fill(edge == edges, 0), edge
+    place, columns = plan.by_degree
+    best = messages.new_zeros(len(place), messages.shape[1])
+    column = torch.zeros(best.shape, dtype=torch.uint8 if len(columns) < 256 else torch.int64, device=best.device)
+    best[: len(columns[0])] = messages[columns[0]]
+    for number, edges in enumerate(columns[1:], start=1):
+        candidate, so_far = messages[edges], best[: len(edges)]
+        column[: len(edges)].masked_fill_(candidate > so_far, number)
+        torch.maximum(so_far, candidate, out=so_far)  # NaN stays, so that a network that has diverged shows it
+    return best[place], plan.incoming.gather(1, column[place].long())
 
 
-def _sum_rows(rows: Tensor, index: Tensor, group: Tensor, groups: int, weight: Tensor | None = None) -> Tensor:
-    """Sums (groups, C) of ``rows[index]``, weighted, within equal values of ``group``, which is sorted."""
-    offsets = torch.searchsorted(group, torch.arange(groups, device=group.device))
+def _sum_rows(rows: Tensor, index: Tensor, begins: Tensor, weight: Tensor | None = None) -> Tensor:
+    """Sums (G, C) of ``rows[index]``, weighted, each from where it begins to where the next does."""
     if len(index) == 0:
-        return rows.new_zeros(groups, rows.shape[1])
-    return F.embedding_bag(index, rows, offsets, per_sample_weights=weight, mode="sum")
+        return rows.new_zeros(len(begins), rows.shape[1])
+    return F.embedding_bag(index, rows, begins, per_sample_weights=weight, mode="sum")
 
 
 class SplineConv(nn.Module):

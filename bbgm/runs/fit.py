@@ -10,13 +10,14 @@ import torch
 
 from bbgm.base.memory import keep_freed_memory
 from bbgm.base.progress import progress
+from bbgm.base.reproducible import seed_generators
 from bbgm.base.stopping import stop_later
 from bbgm.config import OptimiserConfig, RunConfig
 from bbgm.data.images.keypoints import Dataset
 from bbgm.data.sampling.pairs import sample_training_batch
 from bbgm.methods.base import Matcher
 from bbgm.runs.checkpoint import Checkpoints, History, read_model, read_optimiser
-from bbgm.runs.checks.divergence import Step
+from bbgm.runs.checks.divergence import Step, Watched
 from bbgm.runs.results import OPTIMISER, RunRecord
 
 MOMENTUM = 0.9  # of SGD
@@ -84,6 +85,7 @@ def fit(
     settings = config.optimiser
     rates = [group["lr"] for group in optimiser.param_groups]
     start, done, history = checkpoints.restore(matcher, optimiser)
+    watched = Watched(matcher)
     if history:
         log.info("resumed after iteration %d of %d", len(history), settings.epochs * settings.iterations_per_epoch)
     for epoch in range(start, settings.epochs):
@@ -95,7 +97,7 @@ def fit(
                 factor = learning_rate_factor(epoch, iteration, settings)
                 for group, rate in zip(optimiser.param_groups, rates, strict=True):
                     group["lr"] = rate * factor
-                history.append(_step(matcher, optimiser, dataset, config, epoch, iteration))
+                history.append(_step(watched, optimiser, dataset, config, epoch, iteration))
                 finished = iteration + 1
                 last = finished == settings.iterations_per_epoch
                 if last or stop.signum is not None or finished % config.checkpoint_every == 0:
@@ -108,15 +110,15 @@ def fit(
 
 
 def _step(
-    matcher: Matcher, optimiser: torch.optim.Optimizer, dataset: Dataset, config: RunConfig, epoch: int, iteration: int
+    watched: Watched, optimiser: torch.optim.Optimizer, dataset: Dataset, config: RunConfig, epoch: int, iteration: int
 ) -> dict[str, Any]:
     """One iteration, counted from 0 in its epoch; returns its row of the learning curve."""
-    settings = config.optimiser
+    settings, matcher = config.optimiser, watched.matcher
     began, solver_began = time.perf_counter(), matcher.solver_seconds
     # For layers such as dropout: like the batch, what they draw depends on the counters alone.
-    torch.manual_seed(int(np.random.default_rng([config.seed, epoch, iteration]).integers(2**63)))
+    seed_generators(int(np.random.default_rng([config.seed, epoch, iteration]).integers(2**63)))
     pairs = sample_training_batch(dataset, config.protocol, config.seed, epoch, iteration, settings.batch_size)
-    step = Step(matcher, pairs, epoch + 1, iteration + 1)
+    step = Step(watched, pairs, epoch + 1, iteration + 1)
     optimiser.zero_grad()
     loss = step.loss()
     torch.autograd.backward(loss)

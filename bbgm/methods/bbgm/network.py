@@ -123,6 +123,7 @@ class BBGM(VisualMatcher):
         self.teacher = Teacher(self, teacher) if teacher else None
         self.solver = make_solver(config.solver.method, full=config.solver.full)
         self.layer = SolverLayer(self.solver, config.solver.gradient, _gradient_options(config.solver))
+        self._margin, self._loss_of_layer = MARGINS[config.solver.margin_kind], LAYERS[config.solver.layer]
         self._moved = NonzeroGradients([])
 
     @property
@@ -195,14 +196,13 @@ class BBGM(VisualMatcher):
             costs = [centred(cost) for cost in costs]
         if settings.normalise:
             costs = [normalised(cost) for cost in costs]
-        margin = MARGINS[settings.margin_kind]
         raised = [
-            replace(cost, unary=margin(cost.unary, true, settings.margin))
+            replace(cost, unary=self._margin(cost.unary, true, settings.margin))
             for cost, true in zip(costs, truth, strict=True)
         ]
         self._moved = NonzeroGradients(raised)
         with torch.set_grad_enabled(torch.is_grad_enabled() and settings.weight > 0):
-            loss, self.batch_accuracy = LAYERS[settings.layer](raised, truth, settings, self.layer)
+            loss, self.batch_accuracy = self._loss_of_layer(raised, truth, settings, self.layer)
         loss = settings.weight * loss + self._batch_loss(pairs, passes, sides, features)
         if self.count_head is not None:
             loss = loss + self.count_head.loss(unary, truth)

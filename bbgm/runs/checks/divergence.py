@@ -6,7 +6,7 @@ that make it so.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -54,17 +54,30 @@ def _name(record: dict[str, Any]) -> str:
     return f"{'; '.join(names[:SHOWN])}{more}, of the {size} pairs of the batch"
 
 
+class Watched:
+    """A network and what a training step changes of it.
+
+    Listed once: to walk over all modules takes longer than to check their numbers.
+    """
+
+    def __init__(self, matcher: Matcher) -> None:
+        self.matcher = matcher
+        self.parameters = [parameter for parameter in matcher.parameters() if parameter.requires_grad]
+        self.buffers = [buffer for buffer in matcher.buffers() if buffer.is_floating_point()]
+
+
 class Step:
     """One training step of a batch, checked.
 
     Args:
-        matcher: in training mode.
+        watched: the network, in training mode.
         pairs: the batch.
         epoch, iteration: counted from 1, for the message.
     """
 
-    def __init__(self, matcher: Matcher, pairs: Sequence[KeypointPair], epoch: int, iteration: int) -> None:
-        self.matcher, self.pairs, self.epoch, self.iteration = matcher, pairs, epoch, iteration
+    def __init__(self, watched: Watched, pairs: Sequence[KeypointPair], epoch: int, iteration: int) -> None:
+        self.watched, self.matcher, self.pairs = watched, watched.matcher, pairs
+        self.epoch, self.iteration = epoch, iteration
 
     def loss(self) -> Tensor:
         """The loss of the batch.
@@ -87,7 +100,7 @@ class Step:
         Raises:
             Diverged: one of them is not finite.
         """
-        if not _finite(p.grad for p in self.matcher.parameters() if p.grad is not None):
+        if not _finite([p.grad for p in self.watched.parameters if p.grad is not None]):
             raise self._diverged("a gradient", "is not finite", _gradient_fault, torch.get_rng_state())
 
     def check_parameters(self) -> None:
@@ -96,7 +109,7 @@ class Step:
         Raises:
             Diverged: a parameter or buffer is not finite.
         """
-        if not _finite(_numbers(self.matcher)):
+        if not _finite([*self.watched.parameters, *self.watched.buffers]):
             raise self._diverged("a parameter", "is not finite after the step", _state_fault, torch.get_rng_state())
 
     def _diverged(self, name: str, state: str, fault: Fault, seed: Tensor) -> Diverged:
@@ -124,17 +137,11 @@ def save_state(error: Diverged, folder: Path, matcher: nn.Module, optimiser: tor
     return Diverged(error.record, folder)
 
 
-def _finite(tensors: Iterable[Tensor]) -> bool:
+def _finite(tensors: Sequence[Tensor]) -> bool:
     """Whether all numbers are."""
     # The sum of squares is fast to compute, and also infinite for large numbers: only then each number is looked at.
     found = [tensor.detach() for tensor in tensors]
     return bool(torch.isfinite(get_total_norm(found))) or all(bool(torch.isfinite(one).all()) for one in found)
-
-
-def _numbers(matcher: nn.Module) -> Iterator[Tensor]:
-    """What a step changes."""
-    yield from (parameter for parameter in matcher.parameters() if parameter.requires_grad)
-    yield from (buffer for buffer in matcher.buffers() if buffer.is_floating_point())
 
 
 def _describe(name: str, tensor: Tensor) -> str:

@@ -14,7 +14,7 @@ from bbgm.config import RunConfig, load_run
 from bbgm.data import open_dataset
 from bbgm.data.sampling.pairs import KeypointPair, sample_training_batch
 from bbgm.methods.base import Matcher, make_matcher
-from bbgm.runs.checks.divergence import Diverged, Step
+from bbgm.runs.checks.divergence import Diverged, Step, Watched
 from bbgm.runs.train import run
 from bbgm.runs.tune import compare
 
@@ -52,7 +52,7 @@ class Fragile(Matcher):
 def test_a_loss_that_is_infinite_names_pair_and_tensor(batch: list[KeypointPair]) -> None:
     matcher = Fragile(torch.log, batch[2])
     with pytest.raises(Diverged) as caught:
-        Step(matcher, batch, 3, 4).loss()
+        Step(Watched(matcher), batch, 3, 4).loss()
     record = caught.value.record
     assert record["pairs"] == [name(batch[2])]
     assert record["batch"] == [name(pair) for pair in batch]
@@ -67,7 +67,7 @@ def test_a_loss_that_is_infinite_names_pair_and_tensor(batch: list[KeypointPair]
 def test_a_gradient_that_is_infinite_is_found_before_the_step(batch: list[KeypointPair]) -> None:
     """sqrt(0) is finite, and its slope is not."""
     matcher = Fragile(torch.sqrt, batch[1])
-    step = Step(matcher, batch, 1, 1)
+    step = Step(Watched(matcher), batch, 1, 1)
     torch.autograd.backward(step.loss())
     with pytest.raises(
         Diverged, match=r"a gradient is not finite at epoch 1, iteration 1: .* gradient of scale"
@@ -80,7 +80,7 @@ def test_a_gradient_that_is_infinite_is_found_before_the_step(batch: list[Keypoi
 def test_parameters_are_checked_after_the_step(batch: list[KeypointPair]) -> None:
     matcher = Fragile(torch.square, batch[0])
     optimiser = torch.optim.SGD(matcher.parameters(), lr=3e38)
-    step = Step(matcher, batch, 1, 1)
+    step = Step(Watched(matcher), batch, 1, 1)
     torch.autograd.backward(step.loss())
     step.check_gradients()
     step.check_parameters()
@@ -95,7 +95,7 @@ def test_large_numbers_are_not_divergence(batch: list[KeypointPair]) -> None:
     matcher.scale.grad = torch.tensor(1e30)
     with torch.no_grad():
         matcher.scale.fill_(-1e30)
-    step = Step(matcher, batch, 1, 1)
+    step = Step(Watched(matcher), batch, 1, 1)
     step.check_gradients()
     step.check_parameters()
 
@@ -108,7 +108,7 @@ def test_a_weight_that_is_nan_is_named(batch: list[KeypointPair], method: str) -
     with torch.no_grad():
         parameter.fill_(torch.nan)
     with pytest.raises(Diverged) as caught:
-        Step(matcher, batch, 1, 1).loss()
+        Step(Watched(matcher), batch, 1, 1).loss()
     assert caught.value.record["tensor"].startswith(f"{weight} ({parameter.numel()} of {parameter.numel()} numbers")
     assert "with any of the 4 pairs of the batch, such as " in str(caught.value)
 
