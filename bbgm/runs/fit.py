@@ -97,10 +97,13 @@ def fit(
                 factor = learning_rate_factor(epoch, iteration, settings)
                 for group, rate in zip(optimiser.param_groups, rates, strict=True):
                     group["lr"] = rate * factor
-                history.append(_step(watched, optimiser, dataset, config, epoch, iteration))
+                step, row = _step(watched, optimiser, dataset, config, epoch, iteration)
+                history.append(row)
                 finished = iteration + 1
                 last = finished == settings.iterations_per_epoch
                 if last or stop.signum is not None or finished % config.checkpoint_every == 0:
+                    # Else the next step would notice: to read all parameters takes some percent of a step.
+                    step.check_parameters()
                     place = (epoch + 1, 0) if last else (epoch, finished)
                     checkpoints.save(*place, matcher, optimiser, history)
                 if stop.signum is not None:
@@ -111,8 +114,8 @@ def fit(
 
 def _step(
     watched: Watched, optimiser: torch.optim.Optimizer, dataset: Dataset, config: RunConfig, epoch: int, iteration: int
-) -> dict[str, Any]:
-    """One iteration, counted from 0 in its epoch; returns its row of the learning curve."""
+) -> tuple[Step, dict[str, Any]]:
+    """One iteration, counted from 0 in its epoch; returns it with its row of the learning curve."""
     settings, matcher = config.optimiser, watched.matcher
     began, solver_began = time.perf_counter(), matcher.solver_seconds
     # For layers such as dropout: like the batch, what they draw depends on the counters alone.
@@ -124,8 +127,7 @@ def _step(
     torch.autograd.backward(loss)
     step.check_gradients()
     optimiser.step()
-    step.check_parameters()
-    return {
+    return step, {
         "epoch": epoch + 1,
         "iteration": epoch * settings.iterations_per_epoch + iteration + 1,
         "loss": loss.item(),

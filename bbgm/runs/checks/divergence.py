@@ -1,8 +1,8 @@
 """Training that diverges: stopped in the step in which a number is first NaN or infinite, and described.
 
-The loss, the gradients and, after the step, parameters and buffers must be finite. Where they are not, the batch is
-looked at again: with all pairs, and with each pair alone, to name the first tensor that is not finite and the pairs
-that make it so.
+The loss, the gradients and, before they are saved, parameters and buffers must be finite. Where they are not, the
+batch is looked at again: with all pairs, and with each pair alone, to name the first tensor that is not finite and the
+pairs that make it so.
 """
 
 import logging
