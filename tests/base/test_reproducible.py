@@ -15,10 +15,10 @@ def test_settings_are_put_back() -> None:
         assert torch.are_deterministic_algorithms_enabled()
         assert torch.get_num_threads() == 1
         # Torch would fill it with NaN otherwise, at each call.
-        assert not torch.utils.deterministic.fill_uninitialized_memory  # type: ignore[attr-defined]
+        assert not torch.utils.deterministic.fill_uninitialized_memory
         raise KeyError
     assert (torch.get_num_threads(), torch.get_deterministic_debug_mode()) == before
-    assert torch.utils.deterministic.fill_uninitialized_memory  # type: ignore[attr-defined]
+    assert torch.utils.deterministic.fill_uninitialized_memory
 
 
 def test_the_same_numbers_as_with_the_seed_of_torch() -> None:
