@@ -1,6 +1,6 @@
 """The graph matching instance (paper Eq. (GM-problem)): the one type that networks make and solvers take."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic
 
 import numpy as np
@@ -50,6 +50,10 @@ class Instance(Generic[Costs]):
         none = np.zeros((0, 2), dtype=np.int64)
         empty = unary.new_zeros(0, 0) if isinstance(unary, Tensor) else np.zeros((0, 0))
         return Instance(unary=unary, edges1=none, edges2=none, quadratic=empty)
+
+    def without_edges(self) -> "Instance[Costs]":
+        """The same as if edges cost nothing."""
+        return replace(self, quadratic=0 * self.quadratic)
 
     def numpy(self) -> "Instance":
         """The same with costs as float64 arrays: without gradients, on the CPU."""

@@ -6,7 +6,7 @@ May import `bbgm.tables` and everything below it.
 from bbgm.plotting.architecture import plot_construction, plot_extraction, plot_layer
 from bbgm.plotting.bounds import plot_bounds, plot_relaxations
 from bbgm.plotting.comparison import plot_steps, plot_table_comparison, plot_two_sets
-from bbgm.plotting.costs import plot_costs
+from bbgm.plotting.costs import plot_costs, plot_vertex_costs
 from bbgm.plotting.curves import plot_learning_curves, plot_loss_section
 from bbgm.plotting.cycle import plot_cycle
 from bbgm.plotting.filtering import plot_filters
@@ -52,6 +52,7 @@ __all__ = [
     "plot_table_comparison",
     "plot_time_and_gap",
     "plot_two_sets",
+    "plot_vertex_costs",
     "save_figure",
     "style",
     "typical_predictions",

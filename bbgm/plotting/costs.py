@@ -1,4 +1,6 @@
-"""The costs of a graph matching instance, drawn where they belong: one keypoint and one edge against all others."""
+"""The costs of a graph matching instance: all vertex costs as a table; one keypoint and one edge against all others,
+drawn where they belong.
+"""
 
 from typing import TYPE_CHECKING, Any
 
@@ -6,7 +8,7 @@ import numpy as np
 
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.plotting.matching import cell_height, draw_edges, draw_pair, place_pair
-from bbgm.plotting.style import RIGHT, WIDE, new_figure, styled
+from bbgm.plotting.style import RIGHT, WIDE, WIDTH, WRONG, literal, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,6 +17,51 @@ if TYPE_CHECKING:
     from bbgm.matching.instance import Instance
 
 CHOSEN = "#D55E00"
+
+
+@styled
+def plot_vertex_costs(pair: KeypointPair, instance: "Instance", *, width: float = WIDTH) -> "Figure":
+    """All vertex costs, dark where they are low, in an order in which the true matches are on the diagonal.
+
+    A green frame is a true match. An orange one is the cheapest cost of a row where that is another.
+
+    Raises:
+        ValueError: the instance is not one of this pair.
+    """
+    from matplotlib.patches import Rectangle
+
+    _check(pair, instance)
+    truth, n2 = pair.truth, len(pair.kept2)
+    rows = np.argsort(truth < 0, kind="stable")
+    partners = truth[rows][truth[rows] >= 0]
+    columns = np.concatenate([partners, np.setdiff1d(np.arange(n2), partners)])
+    costs, true = instance.unary[np.ix_(rows, columns)], pair.truth_matrix[np.ix_(rows, columns)]
+    cheapest = costs.argmin(axis=1)
+    wrong = int(np.sum(~true[np.arange(len(costs)), cheapest] & (truth[rows] >= 0)))
+    alt = (
+        f"Vertex costs of {len(costs)} keypoints, one per row, with {n2} others as a table of colours. In {wrong} rows "
+        "the true partner is not the cheapest."
+    )
+    figure = new_figure(0.72 * width, width, alt=alt)
+    ax = figure.subplots()
+    drawn = ax.imshow(costs, cmap="Blues_r", interpolation="nearest")
+    middle = (costs.min() + costs.max()) / 2
+    for (i, j), cost in np.ndenumerate(costs):
+        ax.text(j, i, f"{cost:.1f}", ha="center", va="center", size=5.5, color="white" if cost < middle else "black")
+    for i, j in zip(*np.nonzero(true), strict=True):
+        ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, fill=False, edgecolor=RIGHT, linewidth=1.6, zorder=3))
+    for i, j in enumerate(cheapest):
+        if not true[i, j]:
+            frame = Rectangle(
+                (j - 0.44, i - 0.44), 0.88, 0.88, fill=False, edgecolor=WRONG, linewidth=1.4, linestyle="--"
+            )
+            ax.add_patch(frame)
+    ax.set_xticks(range(n2), [literal(pair.target.names[pair.kept2[j]]) for j in columns], rotation=45, ha="left")
+    ax.set_yticks(range(len(costs)), [literal(pair.source.names[pair.kept1[i]]) for i in rows])
+    ax.xaxis.tick_top()
+    ax.tick_params(length=0)
+    figure.colorbar(drawn, ax=ax, shrink=0.7, label="vertex cost").outline.set_linewidth(0.4)
+    return figure
 
 
 @styled
@@ -28,10 +75,7 @@ def plot_costs(pair: KeypointPair, instance: "Instance", node: int, edge: int, *
     Raises:
         ValueError: the instance is not one of this pair.
     """
-    if instance.unary.shape != (len(pair.kept1), len(pair.kept2)):
-        raise ValueError(
-            f"costs of the shape {instance.unary.shape} for {len(pair.kept1)} x {len(pair.kept2)} keypoints"
-        )
+    _check(pair, instance)
     alt = (
         f"Two images of the class {pair.source.cls}, twice. Left: the keypoints of the target coloured by what "
         f"keypoint {node} of the source costs with each. Right: the target's edges coloured by what edge {edge} of the "
@@ -65,6 +109,13 @@ def plot_costs(pair: KeypointPair, instance: "Instance", node: int, edge: int, *
     lines = _draw_edges(axes[1], list(xy2[ends]), 1.8, array=costs[order])
     _draw_bar(figure, axes[1], lines, "edge cost")
     return figure
+
+
+def _check(pair: KeypointPair, instance: "Instance") -> None:
+    if instance.unary.shape != (len(pair.kept1), len(pair.kept2)):
+        raise ValueError(
+            f"costs of the shape {instance.unary.shape} for {len(pair.kept1)} x {len(pair.kept2)} keypoints"
+        )
 
 
 def _draw_edges(ax: "Axes", segments: list[np.ndarray], width: float, **colour: Any) -> Any:

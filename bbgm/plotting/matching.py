@@ -162,20 +162,26 @@ def plot_matchings(
     assignments: Sequence[np.ndarray],
     *,
     columns: int = 2,
-    edges: bool = False,
+    edges: bool | Sequence[bool] = False,
     titles: Sequence[str] | None = None,
     width: float = WIDE,
 ) -> "Figure":
     """A gallery, one matching per cell; arguments as for :func:`plot_matching`.
 
+    Args:
+        edges: for all cells, or for each.
+
     Raises:
-        ValueError: no pairs, or not as many assignments (or titles) as pairs.
+        ValueError: no pairs, or not as many assignments (or titles, or edges) as pairs.
     """
     if not pairs or len(pairs) != len(assignments) or (titles is not None and len(titles) != len(pairs)):
         raise ValueError(
             f"{len(pairs)} pairs, {len(assignments)} assignments and {'no' if titles is None else len(titles)} titles: "
             "give at least one pair and the same number of each"
         )
+    with_edges = [edges] * len(pairs) if isinstance(edges, bool) else list(edges)
+    if len(with_edges) != len(pairs):
+        raise ValueError(f"edges has {len(with_edges)} values for {len(pairs)} pairs: give one value, or one for each")
     columns = min(columns, len(pairs))
     heights = row_heights(pairs, columns, width)
     for pair, assignment in zip(pairs, assignments, strict=True):
@@ -186,7 +192,9 @@ def plot_matchings(
     axes = figure.subplots(len(heights), columns, squeeze=False, height_ratios=heights).ravel()
     for k, ax in enumerate(axes):
         if k < len(pairs):
-            plot_matching(ax, pairs[k], assignments[k], edges=edges, title=None if titles is None else titles[k])
+            plot_matching(
+                ax, pairs[k], assignments[k], edges=with_edges[k], title=None if titles is None else titles[k]
+            )
         else:
             ax.axis("off")
     return figure

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from bbgm.matching.instance import Instance
+from bbgm.matching.synthetic import random_instance
 from tests.support.draws import draw_instance, with_gradients
 from tests.support.enumeration import cheapest, enumerate_solver, smallest_cost
 
@@ -62,6 +63,14 @@ def test_a_linear_instance_has_no_edges() -> None:
     assert isinstance(tensors.quadratic, torch.Tensor)
     assert x.quadratic.shape == tuple(tensors.quadratic.shape) == (0, 0)
     assert gm.solve(x.problem()).objective == gm.solve(tensors.problem()).objective == -4.0
+
+
+def test_without_edges_a_matching_costs_what_its_vertices_cost() -> None:
+    instance = random_instance(4, 4, 0)
+    assignment = np.array([2, -1, 0, 3])
+    alone = instance.without_edges()
+    assert gm.evaluate(alone.problem(), assignment) == pytest.approx(sum(instance.unary[[0, 2, 3], [2, 0, 3]]))
+    assert gm.evaluate(instance.problem(), assignment) != gm.evaluate(alone.problem(), assignment)
 
 
 @pytest.mark.parametrize("shape", [(4,), (1, 2, 2)])

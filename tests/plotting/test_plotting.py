@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
@@ -113,6 +114,13 @@ def test_an_assignment_that_does_not_fit_is_refused(pair: KeypointPair, assignme
 def test_a_gallery_needs_as_many_assignments_as_pairs(pair: KeypointPair) -> None:
     with pytest.raises(ValueError, match="2 pairs, 1 assignments"):
         plotting.plot_matchings([pair, pair], [pair.truth])
+    with pytest.raises(ValueError, match="edges has 3 values for 2 pairs"):
+        plotting.plot_matchings([pair, pair], [pair.truth] * 2, edges=[True, False, True])
+
+
+def test_edges_are_drawn_in_the_cells_that_ask_for_them(pair: KeypointPair) -> None:
+    figure = plotting.plot_matchings([pair, pair], [pair.truth] * 2, edges=[False, True])
+    assert [any(isinstance(drawn, LineCollection) for drawn in ax.collections) for ax in figure.axes] == [False, True]
 
 
 def test_files_are_byte_identical_and_undated(pair: KeypointPair, tmp_path: Path) -> None:

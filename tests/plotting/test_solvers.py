@@ -56,10 +56,27 @@ def test_costs_colour_the_target_and_rim_the_truth(pair: KeypointPair) -> None:
     assert values[-1] == instance.quadratic[3].min(), "the cheapest is not on top"
 
 
+def test_vertex_costs_have_the_truth_on_the_diagonal(pair: KeypointPair) -> None:
+    """Also where the cheapest of a row is another, which is framed as well."""
+    instance = geometric_instance(pair)
+    cheapest = instance.unary.argmin(axis=1)
+    figure = plotting.plot_vertex_costs(pair, instance)
+    ax = figure.axes[0]
+    (image,) = ax.images
+    np.testing.assert_array_equal(np.asarray(image.get_array()), instance.unary[:, pair.truth])
+    frames = {(to_hex(one.get_edgecolor()).upper(), *np.round(np.array(one.get_center()))) for one in ax.patches}
+    place = np.argsort(pair.truth)
+    wrong = {(plotting.WRONG, place[j], i) for i, j in enumerate(cheapest) if j != pair.truth[i]}
+    assert frames == {(plotting.RIGHT, k, k) for k in range(6)} | wrong
+    assert f"In {len(wrong)} rows the true partner is not the cheapest" in figure._repr_png_()[1]["alt"]
+
+
 def test_costs_of_another_pair_are_refused(pair: KeypointPair) -> None:
     other = KeypointPair(pair.source, pair.target, pair.kept1[:4], pair.kept2)
     with pytest.raises(ValueError, match=r"costs of the shape \(4, 6\) for 6 x 6 keypoints"):
         plotting.plot_costs(pair, geometric_instance(other), 0, 0)
+    with pytest.raises(ValueError, match=r"costs of the shape \(4, 6\) for 6 x 6 keypoints"):
+        plotting.plot_vertex_costs(pair, geometric_instance(other))
 
 
 def test_bounds_are_in_per_cent_of_the_optimum() -> None:
