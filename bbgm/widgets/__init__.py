@@ -6,6 +6,7 @@ that nothing is downloaded. Exported notebooks show a picture instead. May impor
 
 from bbgm.widgets.editor import MatchingEditor
 from bbgm.widgets.frames import Frames
+from bbgm.widgets.matchings import Gallery, gallery
 from bbgm.widgets.pair import points_in_file
 
-__all__ = ["Frames", "MatchingEditor", "points_in_file"]
+__all__ = ["Frames", "Gallery", "MatchingEditor", "gallery", "points_in_file"]

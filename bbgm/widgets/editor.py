@@ -21,7 +21,7 @@ from bbgm.photos.points import PointsLike, make_points
 from bbgm.photos.solving import METHODS
 from bbgm.widgets.description import describe, points_files, summary
 from bbgm.widgets.pair import Keypoint, Side, as_json, keypoints_of, match_sides
-from bbgm.widgets.pictures import STATIC, as_png, shown, with_picture
+from bbgm.widgets.pictures import STATIC, as_png, program, shown, with_picture
 
 
 class MatchingEditor(anywidget.AnyWidget):
@@ -36,7 +36,7 @@ class MatchingEditor(anywidget.AnyWidget):
         FileNotFoundError, ValueError: see `bbgm.match`.
     """
 
-    _esm = STATIC / "editor.js"
+    _esm = program("elements.js", "editor.js")
     _css = STATIC / "editor.css"
 
     pictures = t.List(t.Dict(), help="name, width, height (px) and data (JPEG) of each").tag(sync=True)

@@ -20,11 +20,21 @@ QUALITY = 90
 
 def shown(name: str, pixels: np.ndarray) -> dict[str, Any]:
     """A picture (H, W, 3) uint8 as the browser takes it: its size in px, and its data as JPEG, smaller if large."""
+    return {"name": name, "width": pixels.shape[1], "height": pixels.shape[0], "data": jpeg(pixels)}
+
+
+def jpeg(pixels: np.ndarray) -> bytes:
+    """Pixels (H, W, 3) uint8 as JPEG, smaller if large."""
     image = Image.fromarray(pixels)
     image.thumbnail((LARGEST, LARGEST))
     buffer = io.BytesIO()
     image.save(buffer, "JPEG", quality=QUALITY)
-    return {"name": name, "width": pixels.shape[1], "height": pixels.shape[0], "data": buffer.getvalue()}
+    return buffer.getvalue()
+
+
+def program(*names: str) -> str:
+    """Modules of `STATIC` as the one text that the browser gets; those that the last one uses come before it."""
+    return "\n".join((STATIC / name).read_text(encoding="utf-8") for name in names)
 
 
 def as_png(figure: "Figure") -> tuple[bytes, str]:

@@ -1,7 +1,9 @@
 """The widgets as a user meets them: in JupyterLab, with a mouse, offline."""
 
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
@@ -15,6 +17,7 @@ pytestmark = pytest.mark.slow
 
 TRIANGLE = [(0.3, 0.3), (0.7, 0.35), (0.5, 0.75)]
 """Where three keypoints are clicked, as shares of an image's width and height."""
+SMOKE = {"budget": "smoke"}
 COARSE = {"points": 5, "stops": 5, "fineness": 9}
 """Parameters with which notebook 01 is quick."""
 
@@ -26,6 +29,12 @@ def open_and_run(page: Page, lab: Lab, notebook: str) -> None:
     page.get_by_text("| Idle").wait_for()  # what is asked of a kernel that starts may be lost
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+
+
+def set_parameters(lab: Lab, notebook: str, parameters: dict[str, Any]) -> None:
+    """In the notebook of this JupyterLab."""
+    path = lab.folder / notebook
+    nbformat.write(parameterize_notebook(load_notebook_node(str(path)), parameters), path)
 
 
 def spot(stage: Locator, side: int, x: float, y: float) -> tuple[float, float]:
@@ -106,9 +115,8 @@ def test_an_image_is_uploaded(page: Page, lab: Lab, seen: Seen, pictures: Path, 
 
 
 def test_the_slider_moves_the_landscape(page: Page, lab: Lab, seen: Seen, pictures: Path) -> None:
-    path = lab.folder / "01_loss_landscape.ipynb"
-    nbformat.write(parameterize_notebook(load_notebook_node(str(path)), COARSE), path)
-    open_and_run(page, lab, path.name)
+    set_parameters(lab, "01_loss_landscape.ipynb", COARSE)
+    open_and_run(page, lab, "01_loss_landscape.ipynb")
     frames = page.locator(".bbgm-frames")
     slider, picture = frames.get_by_label("λ"), frames.locator("img")
     expect(slider).to_have_value("2")
@@ -125,3 +133,88 @@ def test_the_slider_moves_the_landscape(page: Page, lab: Lab, seen: Seen, pictur
     expect(page.get_by_text("def blackbox(").first).to_be_visible()
     assert seen.errors == []
     assert seen.outside == []
+
+
+def test_the_matching_of_a_pair_is_played(page: Page, lab: Lab, seen: Seen, pictures: Path) -> None:
+    set_parameters(lab, "04_training.ipynb", SMOKE)
+    open_and_run(page, lab, "04_training.ipynb")
+    frames = page.locator(".bbgm-frames")
+    slider, picture = frames.get_by_label("training"), frames.locator("img")
+    expect(slider).to_have_value("0")
+    expect(picture).to_have_attribute("alt", re.compile("^training: after 0 iterations: "))
+    frames.screenshot(path=pictures / "04-first.png")
+    frames.get_by_role("button").click()
+    expect(slider).to_have_value("5")
+    expect(picture).to_have_attribute("alt", re.compile("^training: after 10 iterations: "))
+    expect(frames.get_by_title("Play")).to_be_visible()
+    frames.screenshot(path=pictures / "04-last.png")
+    assert seen.errors == []
+    assert seen.outside == []
+
+
+LAZY = """
+from bbgm.widgets import matchings
+matchings.MANY = 0
+gallery("voc", budget=budget, methods=["bbgm", "dgmc"]).save("matchings.html")
+"""
+"""Only the images that are shown are sent to the gallery after this, whose page has all of them."""
+
+
+def caption(gallery: Locator, place: int) -> tuple[str, int, int]:
+    """Method, right matches and true ones of a picture."""
+    found = re.fullmatch(r"(.+?)(\d+) of (\d+) right", gallery.locator("figcaption").nth(place).text_content() or "")
+    assert found
+    return found[1], int(found[2]), int(found[3])
+
+
+def use(gallery: Locator, pictures: Path, name: str) -> None:
+    """Choose, sort and turn pages as a user does."""
+    status, cells = gallery.locator(".bbgm-status"), gallery.locator(".bbgm-cell")
+    expect(status).to_have_text("Pairs 1 to 5 of 100")
+    expect(cells).to_have_count(10)
+    expect(gallery.locator("image[href^=blob]")).to_have_count(20)
+    gallery.screenshot(path=pictures / f"{name}-worst.png")
+    title, right, total = caption(gallery, 0)
+    gallery.get_by_role("button", name="▶").click()
+    expect(status).to_have_text("Pairs 6 to 10 of 100")
+    expect(gallery.locator("image[href^=blob]")).to_have_count(20)
+    assert total - right >= caption(gallery, 0)[2] - caption(gallery, 0)[1]
+    gallery.get_by_label("Class", exact=True).select_option("person")
+    expect(status).to_have_text("Pairs 1 to 5 of 20")
+    gallery.get_by_label("to", exact=True).fill("1")
+    expect(status).to_have_text(re.compile(r"of 1?\d$"))  # some of them
+    gallery.get_by_label("Sort by").select_option("better than all others")
+    expect(gallery.locator("h4").first).to_contain_text("person/")
+    for place in range(0, cells.count(), 2):
+        method, right, total = caption(gallery, place)
+        assert method == title
+        assert total - right <= 1
+    margins = [caption(gallery, k)[1] - caption(gallery, k + 1)[1] for k in range(0, cells.count(), 2)]
+    assert margins == sorted(margins, reverse=True)
+    gallery.get_by_role("checkbox", name="DGMC").uncheck()
+    count = int((status.text_content() or "").rpartition(" ")[2])
+    expect(status).to_have_text(f"Pairs 1 to {min(15, count)} of {count}")  # beside each other
+    cells.first.get_by_role("button").click()
+    expect(cells.first).to_have_class(re.compile("bbgm-large"))
+    gallery.screenshot(path=pictures / f"{name}-person.png")
+
+
+def test_the_matchings_of_all_pairs_are_searched(page: Page, lab: Lab, seen: Seen, pictures: Path) -> None:
+    """In a notebook with all images, with those that are shown, and on the page that is written, without a kernel."""
+    set_parameters(lab, "06_pascal_voc.ipynb", SMOKE)
+    content = nbformat.read(lab.folder / "06_pascal_voc.ipynb", as_version=4)
+    (cell,) = [cell for cell in content.cells if cell.id == "gallery"]
+    lazy = nbformat.v4.new_code_cell(LAZY + cell.source)
+    content.cells.insert(content.cells.index(cell) + 1, lazy)
+    nbformat.write(content, lab.folder / "06_pascal_voc.ipynb")
+    open_and_run(page, lab, "06_pascal_voc.ipynb")
+    galleries = page.locator(".bbgm-gallery")
+    expect(galleries).to_have_count(2)
+    for place, name in enumerate(("06-gallery", "06-gallery-lazy")):
+        use(galleries.nth(place), pictures, name)
+    assert seen.errors == []
+    assert seen.outside == []
+    page.goto((lab.folder / "matchings.html").as_uri())
+    use(page.locator(".bbgm-gallery"), pictures, "06-page")
+    assert seen.errors == []
+    assert [url for url in seen.outside if not url.startswith("file:")] == []

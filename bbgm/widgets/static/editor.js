@@ -5,27 +5,6 @@ const HEIGHT = 300, GAP = 16, BORDER = 8; // of the pictures, units of the drawi
 const RADIUS = 5, NEAR = 9; // of a keypoint, and how close a click must be to hit it
 const PART = 1 << 20, LARGEST = 64 << 20; // bytes of one message of an upload, and of a file
 const PATIENCE = 3000; // ms without an answer, after which the user is told
-const OWN_KEYS = "data-lm-suppress-shortcuts"; // or JupyterLab takes arrows and letters for the cell
-const SVG = "http://www.w3.org/2000/svg";
-
-function element(tag, attributes = {}, ...children) {
-  const node = document.createElement(tag);
-  for (const [key, value] of Object.entries(attributes)) {
-    if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
-    else if (key in node && key !== "list") node[key] = value;
-    else node.setAttribute(key, value);
-  }
-  if (["button", "input", "select"].includes(tag)) node.setAttribute(OWN_KEYS, "");
-  node.append(...children);
-  return node;
-}
-
-function shape(tag, attributes, title) {
-  const node = document.createElementNS(SVG, tag);
-  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
-  if (title) node.append(Object.assign(document.createElementNS(SVG, "title"), { textContent: title }));
-  return node;
-}
 
 function download(name, text) {
   const link = element("a", { href: URL.createObjectURL(new Blob([text], { type: "application/json" })), download: name });

@@ -1,7 +1,5 @@
 // Pictures made beforehand, one of which a slider chooses; a button plays them one after another.
 
-const PAUSE = 300; // ms per picture
-
 function render({ model, el }) {
   const urls = model.get("frames").map((data) => URL.createObjectURL(new Blob([data], { type: "image/png" })));
   const labels = model.get("labels");
@@ -40,7 +38,7 @@ function render({ model, el }) {
     timer = setInterval(() => {
       choose(model.get("index") + 1);
       if (model.get("index") === urls.length - 1) stop();
-    }, PAUSE);
+    }, model.get("pause"));
   });
   slider.addEventListener("input", () => {
     stop();
