@@ -25,7 +25,7 @@ def test_the_loop_makes_the_same_steps_as_a_run(tmp_path: Path) -> None:
     before = cells[cells.index(loop) - 1]  # the pairs that are looked at on the way
     namespace: dict[str, Any] = {}
     exec(imports, namespace)
-    namespace |= {"config": config, "method": "bbgm", "seed": 0}
+    namespace |= {"config": config, "method": "bbgm", "seed": 0, "loop": True}
     with reproducible(config.threads):
         exec(before, namespace)
         exec(loop, namespace)

@@ -17,10 +17,10 @@ rule run_notebook:
         " -p budget {wildcards.budget} > {log:q} 2>&1"
 
 
-# The other notebooks link to this one; each run has its own copy beside its record.
+# The other notebooks link to 04_training; each run has its own copy beside its record.
 rule copy_training_notebook:
     input:
-        notebook_of(RUNS[0]),
+        f"{RESULTS}/{SHOWN}/run.ipynb",
     output:
         f"{OUT}/notebooks/04_training.ipynb",
     log:
