@@ -2,11 +2,15 @@
 
 import argparse
 import json
+import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+"""How many threads libraries use, which they read when they are loaded."""
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
@@ -37,6 +41,18 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     )
     _add_options(solver)
     solver.set_defaults(command=_bench)
+
+    peers = subjects.add_parser(
+        "peers", help="run our solver and others that are installed on every .dd and .dd.xz file of two graphs"
+    )
+    peers.add_argument("folder", type=Path, metavar="DIR", help="folder of .dd and .dd.xz files")
+    peers.add_argument("--peers", metavar="NAME,NAME", help="which ones, see bbgm/bench/peers (default: all)")
+    peers.add_argument(
+        "--repeats", type=int, default=3, help="how often to solve each; the shortest time counts (default 3)"
+    )
+    peers.add_argument("--json", type=Path, metavar="FILE", help="write the records of each peer to this file")
+    peers.add_argument("--record", action="store_true", help="keep the table in measured/instances/peers.csv")
+    peers.set_defaults(command=_bench_peers)
 
     spline = subjects.add_parser(
         "spline", help="time the spline convolution, and its reference (minutes) where torch-spline-conv is installed"
@@ -127,6 +143,34 @@ def _bench(options: argparse.Namespace) -> None:
         solver += ", full" if options.full else ""
         source = f"bbgm bench solver, one thread, {cpu_model()}"
         write_families(options.families, by_family(options.folder, records, solver, source))
+
+
+def _bench_peers(options: argparse.Namespace) -> None:
+    os.environ.update(dict.fromkeys(THREADS, "1"))  # before numpy is loaded
+    from bbgm.base.atomic import write_json
+    from bbgm.base.progress import progress
+    from bbgm.bench.live import bench_peers, busiest, chosen_peers, family_rows, peers_report
+
+    if options.repeats < 1:
+        raise ValueError(f"--repeats is {options.repeats}, expected 1 or more")
+    if options.json is not None and options.json.exists() and not options.json.is_file():
+        raise ValueError(f"--json {options.json} is not a file: give the name of a file to write")
+    peers, missing = chosen_peers(options.peers and options.peers.split(","))
+    for line in missing:
+        print(line)
+    records = bench_peers(
+        options.folder, peers, repeats=options.repeats, progress=lambda paths: progress(paths, "instances")
+    )
+    rows = family_rows(options.folder, records, "bbgm bench peers --record")
+    print(peers_report(rows))
+    for line in busiest(records):
+        print(line)
+    if options.json:
+        write_json(options.json, {peer.title: own for peer, own in records.items()})
+    if options.record:
+        from bbgm.prose import record_solvers
+
+        print(f"kept in {record_solvers(rows)}")
 
 
 def _bench_spline(options: argparse.Namespace) -> None:
