@@ -40,7 +40,7 @@ SNAKEMAKE = exec 9>.venv/.at_work; if command -v flock >/dev/null; then \
 	  [ -z "$$(ls -A .snakemake/locks 2>/dev/null)" ] || $(RUN) snakemake --unlock >/dev/null 2>&1; fi; \
 	$(RUN) snakemake 9>&-
 
-.PHONY: all setup test test-sanitize test-kills test-slurm test-browser fuzz willow notebooks lab docs links crate lock clean help
+.PHONY: all setup test test-sanitize test-kills test-slurm test-browser fuzz bench willow notebooks lab docs links crate lock clean help
 
 all: setup ## set up, then make the tables, figures and notebooks of the demo budget
 	@echo "== Making tables, figures and notebooks: snakemake --cores all"
@@ -185,6 +185,9 @@ fuzz: setup $(ATHERIS) ## fuzz solve and solve_multi (needs clang), read_dd, and
 	  -max_total_time=$(FUZZ_SECONDS) -max_len=600 -len_control=0 -timeout=60 -artifact_prefix=$(FUZZ)/$$subject-; fi; done
 	@python solver_src/tests/fuzz/fuzz_read_dd.py $(FUZZ_SECONDS) $(FUZZ)/read_dd
 	@python -m tests.fuzz --seconds $(FUZZ_SECONDS) --folder $(FUZZ)/readers
+
+bench: setup ## compare the speed of the solver with the baseline in bbgm/bench/speed.csv (a minute, on an idle machine)
+	@bbgm bench speed
 
 willow: setup ## make runs, tables and figures of the real Willow images; needs BBGM_DATA and BBGM_WEIGHTS
 	@echo "== Willow: about forty minutes on 2 cores"

@@ -1,4 +1,4 @@
-"""Benchmarks: the solver on folders of instances, and the spline convolution.
+"""Benchmarks: the solver on folders of instances and beside other solvers, its speed, and the spline convolution.
 
 May import everything but `bbgm.cli` and `bbgm.plotting`.
 """

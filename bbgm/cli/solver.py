@@ -2,11 +2,15 @@
 
 import argparse
 import json
+import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+"""How many threads libraries use, which they read when they are loaded."""
 
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
@@ -37,6 +41,33 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     )
     _add_options(solver)
     solver.set_defaults(command=_bench)
+
+    peers = subjects.add_parser(
+        "peers", help="run our solver and others that are installed on every .dd and .dd.xz file of two graphs"
+    )
+    peers.add_argument("folder", type=Path, metavar="DIR", help="folder of .dd and .dd.xz files")
+    peers.add_argument("--peers", metavar="NAME,NAME", help="which ones, see bbgm/bench/peers (default: all)")
+    peers.add_argument(
+        "--repeats", type=int, default=3, help="how often to solve each; the shortest time counts (default 3)"
+    )
+    peers.add_argument("--json", type=Path, metavar="FILE", help="write the records of each peer to this file")
+    peers.add_argument("--record", action="store_true", help="keep the table in measured/instances/peers.csv")
+    peers.set_defaults(command=_bench_peers)
+
+    speed = subjects.add_parser(
+        "speed", help="compare the solver's speed, as a ratio to a fixed reference, with a baseline; status 1 if slower"
+    )
+    speed.add_argument("--baseline", type=Path, metavar="CSV", help="default: bbgm/bench/speed.csv")
+    speed.add_argument("--keep", type=Path, metavar="CSV", help="write the measurement as a new baseline")
+    speed.add_argument(
+        "--record",
+        type=Path,
+        metavar="CSV",
+        help="add it to this file (default: bench/speed.csv below results/)",
+    )
+    speed.add_argument("--tolerance", type=float, metavar="SHARE", help="how much slower is allowed (default 0.25)")
+    speed.add_argument("--rounds", type=int, help="how often everything is timed (default 7)")
+    speed.set_defaults(command=_bench_speed)
 
     spline = subjects.add_parser(
         "spline", help="time the spline convolution, and its reference (minutes) where torch-spline-conv is installed"
@@ -127,6 +158,69 @@ def _bench(options: argparse.Namespace) -> None:
         solver += ", full" if options.full else ""
         source = f"bbgm bench solver, one thread, {cpu_model()}"
         write_families(options.families, by_family(options.folder, records, solver, source))
+
+
+def _bench_peers(options: argparse.Namespace) -> None:
+    os.environ.update(dict.fromkeys(THREADS, "1"))  # before numpy is loaded
+    from bbgm.base.atomic import write_json
+    from bbgm.base.progress import progress
+    from bbgm.bench.live import bench_peers, busiest, chosen_peers, family_rows, peers_report
+
+    if options.repeats < 1:
+        raise ValueError(f"--repeats is {options.repeats}, expected 1 or more")
+    if options.json is not None and options.json.exists() and not options.json.is_file():
+        raise ValueError(f"--json {options.json} is not a file: give the name of a file to write")
+    peers, missing = chosen_peers(options.peers and options.peers.split(","))
+    for line in missing:
+        print(line)
+    records = bench_peers(
+        options.folder, peers, repeats=options.repeats, progress=lambda paths: progress(paths, "instances")
+    )
+    rows = family_rows(options.folder, records, "bbgm bench peers --record")
+    print(peers_report(rows))
+    for line in busiest(records):
+        print(line)
+    if options.json:
+        write_json(options.json, {peer.title: own for peer, own in records.items()})
+    if options.record:
+        from bbgm.prose import record_solvers
+
+        print(f"kept in {record_solvers(rows)}")
+
+
+def _bench_speed(options: argparse.Namespace) -> int:
+    os.environ.update(dict.fromkeys(THREADS, "1"))  # before numpy is loaded
+    from datetime import UTC, datetime
+
+    from bbgm.base import machine
+    from bbgm.base.paths import results_root
+    from bbgm.bench.speed import BASELINE, ROUNDS, TOLERANCE, as_rows, compare, measure, read_rows, write_rows
+
+    rounds = ROUNDS if options.rounds is None else options.rounds
+    tolerance = TOLERANCE if options.tolerance is None else options.tolerance
+    if rounds < 1:
+        raise ValueError(f"--rounds is {rounds}, expected 1 or more")
+    if not tolerance > 0:
+        raise ValueError(f"--tolerance is {tolerance}, expected a positive share such as {TOLERANCE}")
+    baseline = None if options.keep else read_rows(options.baseline or BASELINE)
+    hardware = f"{machine.cpu_model()} (1 of {machine.usable_cores()} cores)"
+    rows = as_rows(measure(rounds=rounds), datetime.now(UTC).date().isoformat(), hardware, machine.commit())
+    record = options.record or results_root() / "bench" / "speed.csv"
+    write_rows(record, rows, add=True)
+    print(f"recorded in {record}")
+    if baseline is None:
+        write_rows(options.keep, rows, add=False)
+        print(f"kept as the baseline {options.keep}")
+        return 0
+    comparison = compare(rows, baseline, tolerance)
+    print("\n".join(comparison.lines))
+    if comparison.slower:
+        print(f"slower than the baseline: {', '.join(comparison.slower)}; measure again on an idle machine first")
+        return 1
+    if comparison.faster:
+        path = options.baseline or BASELINE
+        print(f"faster: {', '.join(comparison.faster)}; to hold on to it: bbgm bench speed --keep {path}")
+    return 0
 
 
 def _bench_spline(options: argparse.Namespace) -> None:

@@ -2,12 +2,25 @@
 
 The numbers come from ``measured/<budget>/<table>.csv``, which ``bbgm table --record`` writes from finished runs
 (`measured`), and from `bbgm.published`. ``bbgm tune --record`` writes ``measured/<budget>/tuning.csv``,
-``bbgm compare --record`` a file with the name of what is compared. `markers` has the markers, `files` the files.
+``bbgm compare --record`` a file with the name of what is compared, ``bbgm bench peers --record``
+``measured/instances/peers.csv`` (`solvers`). `markers` has the markers, `files` the files.
 Imports `bbgm.tables` and what is below it.
 """
 
 from bbgm.prose.files import fill_files, filled, quoting_files
 from bbgm.prose.markers import fill
 from bbgm.prose.measured import check_record, read_measured, record, record_tuning
+from bbgm.prose.solvers import record_solvers, solver_figures
 
-__all__ = ["check_record", "fill", "fill_files", "filled", "quoting_files", "read_measured", "record", "record_tuning"]
+__all__ = [
+    "check_record",
+    "fill",
+    "fill_files",
+    "filled",
+    "quoting_files",
+    "read_measured",
+    "record",
+    "record_solvers",
+    "record_tuning",
+    "solver_figures",
+]

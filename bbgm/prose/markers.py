@@ -31,6 +31,8 @@ MARKER = re.compile(r"(<!-- (measured|published): (.*?) -->)(.*?)(<!-- end -->)"
 START = re.compile(r"<!-- (measured|published): .*? -->")
 FACTS = ("value", "n", "pairs", "date", "hardware", "commit")
 OPTIONS = ("show", "published")
+HEADS = {"peers": ("solver", "family", "instances")}
+"""Tables that are not of accuracies: other names of the columns method, setting and runs; three digits are shown."""
 
 
 def fill(text: str) -> str:
@@ -113,7 +115,8 @@ def _fact(numbers: pd.DataFrame, options: dict[str, list[str]]) -> str:
         raise ValueError(f"show is {show!r}, must be one of {list(FACTS)}")
     if show in (None, "value"):
         found = [
-            _number(value, None if show else std) for value, std in zip(numbers["value"], numbers["std"], strict=True)
+            _number(value, None if show else std, table)
+            for value, std, table in numbers[["value", "std", "table"]].itertuples(index=False)
         ]
     else:
         found = list(dict.fromkeys(map(str, numbers[show])))
@@ -135,12 +138,14 @@ def _table(numbers: pd.DataFrame, options: dict[str, list[str]], measured: Colle
     def line(method: str, setting: str, rows: pd.DataFrame, origin: str) -> str:
         n = rows["n"].iloc[0]
         by_column = rows.set_index("column")[["value", "std"]].reindex(columns)
-        cells = [_number(value, std) for value, std in by_column.itertuples(index=False)]
+        cells = [_number(value, std, table) for value, std in by_column.itertuples(index=False)]
         return _line(
             [method, *[setting.replace(";", ", ")] * settings, *cells, "" if pd.isna(n) else str(n)], origin, origins
         )
 
-    head = ["method", *["setting"] * settings, *columns, "runs"]
+    table = numbers["table"].iloc[0]
+    method_head, setting_head, runs_head = HEADS.get(table, ("method", "setting", "runs"))
+    head = [method_head, *[setting_head] * settings, *columns, runs_head]
     lines = [_line(head, "measured on", origins), _line(["---"] * len(head), "---", origins)]
     printed: set[tuple[str, str]] = set()  # the paper has one row where we have one for each way of scoring sets
     for (method, setting), rows in numbers.groupby(["method", "setting"], sort=False):
@@ -181,7 +186,9 @@ def _line(cells: Sequence[str], origin: str, origins: bool) -> str:
     return f"| {' | '.join([*cells, *[origin] * origins])} |"
 
 
-def _number(value: float, deviation: float | None) -> str:
+def _number(value: float, deviation: float | None, table: str) -> str:
     if pd.isna(value):
         return ""
+    if table in HEADS:
+        return f"{value:.3g}"
     return f"{value:.1f}" + ("" if deviation is None or pd.isna(deviation) else f" ± {deviation:.1f}")

@@ -85,7 +85,7 @@ def record(table: Table, results_root: Path | None = None, root: Path | None = N
             value, std = (round(float(by_row.loc[row, column]), 4) for row in ("obtained", "std"))
             numbers = {"value": str(value), "std": "" if pd.isna(std) else str(std)}
             lines.append({**head, "column": column, **numbers, **counts, **origin})
-    return _keep(lines, (root or measured_root()) / budget / f"{label}.csv")
+    return keep(lines, (root or measured_root()) / budget / f"{label}.csv")
 
 
 def check_record(config: RunConfig, name: str | None = None, root: Path | None = None) -> None:
@@ -140,7 +140,7 @@ def record_tuning(
         "commit": machine.commit(),
         "source": f"bbgm {'tune' if name is None else 'compare'} {config.method} --budget {config.budget} --record",
     }
-    return _keep([line], path)
+    return keep([line], path)
 
 
 def _label(config: RunConfig) -> str:
@@ -166,7 +166,7 @@ def _file(config: RunConfig, name: str | None, root: Path | None) -> Path:
     return (root or measured_root()) / config.budget / f"{name or TUNING}.csv"
 
 
-def _keep(lines: list[dict[str, str]], path: Path) -> Path:
+def keep(lines: list[dict[str, str]], path: Path) -> Path:
     """Write lines to a file, in place of those of the same methods, settings and hardware."""
     frame = pd.DataFrame(lines, columns=list(COLUMNS))
     if path.is_file():

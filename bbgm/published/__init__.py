@@ -15,8 +15,8 @@ Columns of the files (and of the frames returned here):
 
 Numbers of later papers follow other protocols. They are in ``later/``, with the protocol named in ``source``.
 
-What solvers reach on instances of graph matching is in ``solvers/``: ``peers.csv`` for others (printed nowhere else),
-and ``measured.csv`` for this project's. Both begin with a comment that says how they were measured.
+What solvers reach on instances of graph matching that cannot be installed here is in ``solvers/peers.csv`` (printed
+nowhere else), which begins with a comment that says how it was measured. ``bbgm bench peers`` measures the others.
 
 Imports nothing else of `bbgm`.
 """
@@ -115,13 +115,9 @@ def read_solvers(path: Path) -> pd.DataFrame:
 
 
 def load_solvers() -> pd.DataFrame:
-    """Other solvers' figures and this project's, with the columns of :func:`read_solvers`."""
-    folder = files(__name__) / "solvers"
-    frames = []
-    for name in ("peers.csv", "measured.csv"):
-        with as_file(folder / name) as path:
-            frames.append(read_solvers(path))
-    return pd.concat(frames, ignore_index=True)
+    """Figures of solvers that cannot be installed here, with the columns of :func:`read_solvers`."""
+    with as_file(files(__name__) / "solvers" / "peers.csv") as path:
+        return read_solvers(path)
 
 
 def _verdict(classes: Decimal, printed: Decimal) -> str:

@@ -37,11 +37,11 @@ std::string shape_text(const py::array& a) {
 }
 
 // Position of the second of two equal rows (each row a pair below 2^31), or -1; `first` is where the first one is.
-py::ssize_t repeated(const Integers& pairs, py::ssize_t& first, std::int64_t n1, std::int64_t n2) {
-  if (n1 * n2 <= 64 * pairs.shape(0)) {  // a table is faster than sorting
+py::ssize_t repeated(const std::int64_t* nodes, py::ssize_t rows, py::ssize_t& first, std::int64_t n1,
+                     std::int64_t n2) {
+  if (n1 * n2 <= 64 * rows) {  // a table is faster than sorting
     std::vector<std::int32_t> row(static_cast<std::size_t>(n1 * n2), -1);
-    const std::int64_t* nodes = pairs.data();
-    for (py::ssize_t k = 0; k < pairs.shape(0); ++k) {
+    for (py::ssize_t k = 0; k < rows; ++k) {
       std::int32_t& at = row[static_cast<std::size_t>(nodes[2 * k] * n2 + nodes[2 * k + 1])];
       if (at >= 0) {
         first = at;
@@ -51,8 +51,8 @@ py::ssize_t repeated(const Integers& pairs, py::ssize_t& first, std::int64_t n1,
     }
     return -1;
   }
-  std::vector<std::pair<std::int64_t, py::ssize_t>> keys(pairs.shape(0));
-  for (py::ssize_t k = 0; k < pairs.shape(0); ++k) keys[k] = {pairs.data()[2 * k] << 31 | pairs.data()[2 * k + 1], k};
+  std::vector<std::pair<std::int64_t, py::ssize_t>> keys(rows);
+  for (py::ssize_t k = 0; k < rows; ++k) keys[k] = {nodes[2 * k] << 31 | nodes[2 * k + 1], k};
   std::sort(keys.begin(), keys.end());
   for (std::size_t k = 1; k < keys.size(); ++k)
     if (keys[k].first == keys[k - 1].first) {
@@ -62,8 +62,33 @@ py::ssize_t repeated(const Integers& pairs, py::ssize_t& first, std::int64_t n1,
   return -1;
 }
 
-std::string pair_text(const Integers& pairs, py::ssize_t k) {
-  return "(" + std::to_string(pairs.data()[2 * k]) + ", " + std::to_string(pairs.data()[2 * k + 1]) + ")";
+std::string pair_text(const std::int64_t* nodes, py::ssize_t k) {
+  return "(" + std::to_string(nodes[2 * k]) + ", " + std::to_string(nodes[2 * k + 1]) + ")";
+}
+
+void in_range(const std::int64_t* nodes, py::ssize_t rows, const std::string& name, std::int64_t limit1,
+              std::int64_t limit2) {
+  for (py::ssize_t k = 0; k < 2 * rows; ++k) {
+    const std::int64_t limit = k % 2 ? limit2 : limit1, node = nodes[k];
+    if (node < 0 || node >= limit)
+      throw py::value_error(position(name, {k / 2, k % 2}) + " is " + std::to_string(node) + ", outside 0 <= index < " +
+                            std::to_string(limit));
+  }
+}
+
+void unlike(const std::int64_t* nodes, py::ssize_t rows, const std::string& name, std::int64_t n1, std::int64_t n2) {
+  py::ssize_t first = 0;
+  const py::ssize_t k = repeated(nodes, rows, first, n1, n2);
+  if (k >= 0)
+    throw py::value_error(position(name, {k}) + " = " + pair_text(nodes, k) + " repeats " + position(name, {first}) +
+                          "; each pair may occur once");
+}
+
+// What is wrong with a cost.
+[[noreturn]] void refuse(const std::string& where, double cost) {
+  throw py::value_error(where + " is " + py::repr(py::float_(cost)).cast<std::string>() +
+                        "; costs must be finite, at most 1e150 in magnitude (forbid a match by `allowed`, or leave it "
+                        "out of `assignments`)");
 }
 
 }  // namespace
@@ -105,7 +130,7 @@ void shape(const py::array& a, const std::string& name, std::vector<py::ssize_t>
                         (want.size() == 1 ? ",)" : ")"));
 }
 
-CostArray cost_array(const py::handle& value, const char* name, py::ssize_t ndim) {
+CostArray cost_table(const py::handle& value, const char* name, py::ssize_t ndim) {
   CostArray result{as_array(value, name), {}};
   py::array& a = result.array;
   if (std::string("biuf").find(a.dtype().kind()) == std::string::npos)
@@ -114,27 +139,24 @@ CostArray cost_array(const py::handle& value, const char* name, py::ssize_t ndim
   if (a.ndim() != ndim)
     throw py::value_error(std::string(name) + " has shape " + shape_text(a) + ", expected " + std::to_string(ndim) +
                           (ndim == 1 ? " dimension" : " dimensions"));
-  py::ssize_t bad;
   if (py::isinstance<py::array_t<float, py::array::c_style>>(a) && aligned(a)) {
-    const float* x = static_cast<const float*>(a.data());
-    result.data = x;
-    bad = first_bad(x, a.size());
-  } else {
-    if (!py::isinstance<py::array_t<double, py::array::c_style>>(a) || !aligned(a)) {
-      a = Doubles::ensure(a);
-      if (!a) throw py::error_already_set();
-    }
-    const double* x = static_cast<const double*>(a.data());
-    result.data = x;
-    bad = first_bad(x, a.size());
+    result.data = static_cast<const float*>(a.data());
+    return result;
   }
-  if (bad == a.size()) return result;
-  const py::ssize_t width = ndim == 2 ? a.shape(1) : 1;
-  const std::string where = ndim == 2 ? position(name, {bad / width, bad % width}) : position(name, {bad});
-  const double cost = std::visit([bad](const auto* x) { return static_cast<double>(x[bad]); }, result.data);
-  throw py::value_error(where + " is " + py::repr(py::float_(cost)).cast<std::string>() +
-                        "; costs must be finite, at most 1e150 in magnitude (forbid a match by `allowed`, or leave it "
-                        "out of `assignments`)");
+  if (!py::isinstance<py::array_t<double, py::array::c_style>>(a) || !aligned(a)) {
+    a = Doubles::ensure(a);
+    if (!a) throw py::error_already_set();
+  }
+  result.data = static_cast<const double*>(a.data());
+  return result;
+}
+
+CostArray cost_array(const py::handle& value, const char* name, py::ssize_t ndim) {
+  CostArray result = cost_table(value, name, ndim);
+  const py::ssize_t width = ndim == 2 ? result.array.shape(1) : 1;
+  finite(result.data, 0, result.array.size(),
+         [&](py::ssize_t k) { return ndim == 2 ? position(name, {k / width, k % width}) : position(name, {k}); });
+  return result;
 }
 
 Doubles costs(const py::handle& value, const char* name, py::ssize_t ndim) {
@@ -152,32 +174,36 @@ Integers pairs(const py::handle& value, const char* name, std::int64_t limit1, s
     throw py::value_error(std::string(name) + " has shape " + shape_text(a) + ", expected two columns");
   Integers pairs = Integers::ensure(a);
   if (!pairs) throw py::error_already_set();
-  const std::int64_t* nodes = pairs.data();
-  for (py::ssize_t k = 0; k < pairs.size(); ++k) {
-    const std::int64_t limit = k % 2 ? limit2 : limit1, node = nodes[k];
-    if (node < 0 || node >= limit)
-      throw py::value_error(position(name, {k / 2, k % 2}) + " is " + std::to_string(node) + ", outside 0 <= index < " +
-                            std::to_string(limit));
-  }
+  in_range(pairs.data(), pairs.shape(0), name, limit1, limit2);
   return pairs;
 }
 
 void no_repeats(const Integers& pairs, const char* name, std::int64_t n1, std::int64_t n2) {
-  py::ssize_t first = 0;
-  const py::ssize_t k = repeated(pairs, first, n1, n2);
-  if (k >= 0)
-    throw py::value_error(position(name, {k}) + " = " + pair_text(pairs, k) + " repeats " + position(name, {first}) +
-                          "; each pair may occur once");
+  unlike(pairs.data(), pairs.shape(0), name, n1, n2);
+}
+
+void edges(const std::int64_t* nodes, py::ssize_t rows, const std::string& name, std::int64_t n) {
+  in_range(nodes, rows, name, n, n);
+  for (py::ssize_t k = 0; k < rows; ++k)
+    if (nodes[2 * k] == nodes[2 * k + 1])
+      throw py::value_error(position(name, {k}) + " = " + pair_text(nodes, k) + " is a self-loop; leave it out");
+  unlike(nodes, rows, name, n, n);
 }
 
 Integers edges(const py::handle& value, const char* name, std::int64_t n) {
   const Integers e = pairs(value, name, n, n);
-  const std::int64_t* nodes = e.data();
-  for (py::ssize_t k = 0; k < e.shape(0); ++k)
-    if (nodes[2 * k] == nodes[2 * k + 1])
-      throw py::value_error(position(name, {k}) + " = " + pair_text(e, k) + " is a self-loop; leave it out");
-  no_repeats(e, name, n, n);
+  edges(e.data(), e.shape(0), name, n);
   return e;
+}
+
+void finite(const gm::Costs& costs, std::size_t start, py::ssize_t n,
+            const std::function<std::string(py::ssize_t)>& where) {
+  std::visit(
+      [&](const auto* x) {
+        const py::ssize_t bad = first_bad(x + start, n);
+        if (bad < n) refuse(where(bad), static_cast<double>(x[start + bad]));
+      },
+      costs);
 }
 
 }  // namespace check

@@ -5,6 +5,7 @@
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <string>
 #include <vector>
@@ -37,6 +38,11 @@ struct CostArray {
   gm::Costs data;
 };
 
+// Real numbers of the given dimension, which may be NaN or infinite.
+CostArray cost_table(const py::handle& value, const char* name, py::ssize_t ndim);
+// Entries start .. start + n - 1 are finite, and not too large. `where` names entry start + k.
+void finite(const gm::Costs& costs, std::size_t start, py::ssize_t n,
+            const std::function<std::string(py::ssize_t)>& where);
 // Finite real numbers of the given dimension.
 CostArray cost_array(const py::handle& value, const char* name, py::ssize_t ndim);
 // The same as contiguous float64.
@@ -48,5 +54,7 @@ Integers pairs(const py::handle& value, const char* name, std::int64_t limit1, s
 void no_repeats(const Integers& pairs, const char* name, std::int64_t n1, std::int64_t n2);
 // (E, 2) directed edges between n nodes, each once, no self-loops.
 Integers edges(const py::handle& value, const char* name, std::int64_t n);
+// The same of rows that lie in memory already.
+void edges(const std::int64_t* nodes, py::ssize_t rows, const std::string& name, std::int64_t n);
 
 }  // namespace check

@@ -5,4 +5,5 @@
 
 void bind_problem(pybind11::module_& m);
 void bind_solve(pybind11::module_& m);
+void bind_batch(pybind11::module_& m);
 void bind_multi(pybind11::module_& m);

@@ -313,3 +313,31 @@ def test_directions_are_not_needed_to_be_those_of_a_loss():
     (after,) = enumerate_solver([moved])
     (before,) = enumerate_solver([x])
     np.testing.assert_allclose(gradient(inputs.quadratic), (moved.solution(after)[1] - x.solution(before)[1]) / 3.0)
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("name", list(GRADIENTS))
+def test_all_costs_at_once_are_solved_as_one_by_one(name, full):
+    """Our solver takes the costs of a whole batch; a solver that takes instances gives the same, bit by bit."""
+    rng = np.random.default_rng(23)
+    instances = [draw_instance(rng, *size) for size in ((5, 4), (1, 3), (6, 6), (0, 2), (4, 5))]
+    counted = make_solver("best", full=full)
+    alone = make_solver("best", full=full)
+    found = []
+    for solver in (counted, lambda given: alone(given)):
+        inputs = [with_gradients(x) for x in instances]
+        v, e = SolverLayer(solver, name, OPTIONS)(inputs)
+        hamming_loss(v, [torch.eye(*part.shape) for part in v]).backward()
+        found.append([part.detach().numpy() for part in [*v, *e]])
+        found[-1] += [gradient(part) for x in inputs for part in (x.unary, x.quadratic)]
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert counted.instances == alone.instances
+
+
+def test_costs_that_are_not_finite_stop_the_layer():
+    instances, batch, w, _ = draw_batch(3)
+    w[len(w) // 2] = math.nan
+    with pytest.raises(ValueError, match="costs for the solver are NaN or infinite: the network has diverged"):
+        batch.solve(w)
+    assert len(instances) == len(batch)

@@ -46,6 +46,8 @@ class Problem {
   // (n1,), (n2,): what a node costs that stays unmatched; empty: nothing. solve() knows them, its methods do not.
   std::vector<double> unmatched1, unmatched2;
 
+  // Brings what follows from the assignments and terms up to date: all above but adj_start and adj.
+  void index_assignments();
   // Sets what staying unmatched costs: (n1,), (n2,).
   void set_unmatched(std::vector<double> of_graph1, std::vector<double> of_graph2);
   // The objective of the empty matching.
@@ -59,7 +61,6 @@ class Problem {
   double magnitude() const;
 
  private:
-  void sort_assignments();
   void sort_terms();
 
   std::vector<int> dense_;  // (n1, n2) index of an assignment; empty when the problem is too large and sparse for it

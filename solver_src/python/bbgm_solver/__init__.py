@@ -8,6 +8,7 @@ array([0, 1], dtype=int32)
 
 from bbgm_solver._core import Problem
 from bbgm_solver.arguments import EFFORTS, METHODS
+from bbgm_solver.batch import STOP_REASONS, BatchResult, DenseBatch
 from bbgm_solver.dd import read_dd, write_dd
 from bbgm_solver.multi import MULTI_METHODS, MultiResult, solve_multi
 from bbgm_solver.relaxation import relaxation_bound
@@ -18,6 +19,9 @@ __all__ = [
     "EFFORTS",
     "METHODS",
     "MULTI_METHODS",
+    "STOP_REASONS",
+    "BatchResult",
+    "DenseBatch",
     "MultiResult",
     "Problem",
     "Result",

@@ -5,6 +5,38 @@ from numpy.typing import ArrayLike, NDArray
 
 RawResult = tuple[NDArray[np.int32], float, float, bool, int, str]
 
+STOP_REASONS: tuple[str, ...]
+
+class DenseBatch:
+    def __init__(
+        self,
+        sizes: ArrayLike,
+        edges1: Sequence[ArrayLike] | ArrayLike,
+        edges2: Sequence[ArrayLike] | ArrayLike,
+        edge_counts: ArrayLike | None,
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    @property
+    def entries(self) -> int: ...
+    def solve(
+        self, unary: ArrayLike, quadratic: ArrayLike, options: Options, threads: int
+    ) -> tuple[
+        NDArray[np.int32],
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.bool_],
+        NDArray[np.int32],
+        NDArray[np.int8],
+    ]: ...
+    def indicators(
+        self,
+        costs: ArrayLike,
+        known_costs: ArrayLike | None,
+        known: ArrayLike | None,
+        options: Options,
+        threads: int,
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]: ...
+
 class Options:
     def __init__(
         self, method: int, effort: int, full: bool, max_iterations: int, round_every: int, tolerance: float

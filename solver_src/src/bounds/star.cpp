@@ -11,13 +11,14 @@ namespace gm {
 namespace {
 
 constexpr double inf = std::numeric_limits<double>::infinity();
-constexpr double moved = 0.8;  // part of what a star can spare that is moved
-constexpr double kept = 0.1;   // part of a term's cost that a likely assignment's star has at first
+constexpr double moved = 0.8;    // part of what a star can spare that is moved
+constexpr int quick_rounds = 6;  // linear assignments of quick_bound()
+constexpr double kept = 0.1;     // part of a term's cost that a likely assignment's star has at first
 
 }  // namespace
 
-StarBound::StarBound(const Problem& p, const std::vector<int>& matching)
-    : problem_(p), layout_(p), part_(p.adj.size()), alive_(p.size(), 1),
+StarBound::StarBound(const Problem& p, const StarLayout& layout, const std::vector<int>& matching)
+    : problem_(p), layout_(layout), part_(p.adj.size()), alive_(p.size(), 1),
       costs_(static_cast<std::size_t>(p.n1) * p.n2, inf), size_(p.size()) {
   forced_[0].assign(p.n1, 0);
   forced_[1].assign(p.n2, 0);
@@ -91,11 +92,112 @@ double StarBound::force(int a) {
   return sum;
 }
 
+namespace {
+
+// Minima of the rows and of the columns of a (rows, columns) table, or 0 where that is less.
+GM_CLONES void minima(int rows, int columns, const double* x, double* of_rows, double* of_columns) {
+  for (int r = 0; r < rows; ++r, x += columns) {
+    double least = 0;
+    int c = 0;
+    for (; c + 4 <= columns; c += 4) {
+      vec::Four row, column;
+      vec::load(x + c, row);
+      vec::load(of_columns + c, column);
+      vec::min(row, column, column);
+      vec::store(of_columns + c, column);
+      const vec::Four swapped = {row[2], row[3], row[0], row[1]};
+      vec::min(row, swapped, row);
+      least = std::min(least, std::min(row[0], row[1]));
+    }
+    for (; c < columns; ++c) {
+      of_columns[c] = std::min(of_columns[c], x[c]);
+      least = std::min(least, x[c]);
+    }
+    of_rows[r] = least;
+  }
+}
+
+// Lowers the entries of a (rows, columns) table by what pass() moves; removed ones stay.
+GM_CLONES void lower(int rows, int columns, const double* of_rows, const double* of_columns, double each, double* x) {
+  for (int r = 0; r < rows; ++r, x += columns) {
+    int c = 0;
+    for (; c + 4 <= columns; c += 4) {
+      vec::Four part, column;
+      vec::load(x + c, part);
+      vec::load(of_columns + c, column);
+      const vec::Four less = part - moved * (part - (of_rows[r] + column - each));
+      part = part < inf ? less : part;
+      vec::store(x + c, part);
+    }
+    for (; c < columns; ++c)
+      if (x[c] < inf) x[c] -= moved * (x[c] - (of_rows[r] + of_columns[c] - each));
+  }
+}
+
+}  // namespace
+
+// The same, without solving the star: the minima of its rows, or of its columns, are potentials too.
+double StarBound::least_value(int a) {
+  const Problem& p = problem_;
+  const Star& star = layout_.stars[a];
+  const int begin = p.adj_start[a], end = p.adj_start[a + 1];
+  if (begin == end) return p.cost[a];
+  poll(2 * (end - begin));
+  double* rows = potential_.data() + star.nodes;
+  double* columns = rows + star.rows;
+  std::fill_n(rows, star.rows + star.columns, 0.0);
+  if (star.rows * star.columns == end - begin) {  // a table without gaps, as it lies there
+    minima(star.rows, star.columns, part_.data() + begin, rows, columns);
+  } else {
+    for (int k = begin; k < end; ++k) {
+      const StarCell& cell = layout_.cells[k];
+      rows[cell.row] = std::min(rows[cell.row], part_[k]);
+      columns[cell.column] = std::min(columns[cell.column], part_[k]);
+    }
+  }
+  double of_rows = 0, of_columns = 0;
+  for (int r = 0; r < star.rows; ++r) of_rows += rows[r];
+  for (int c = 0; c < star.columns; ++c) of_columns += columns[c];
+  if (of_rows >= of_columns) {
+    std::fill_n(columns, star.columns, 0.0);
+    return p.cost[a] + of_rows;
+  }
+  std::fill_n(rows, star.rows, 0.0);
+  return p.cost[a] + of_columns;
+}
+
 double StarBound::bound() {
   const Problem& p = problem_;
   for (int a = 0; a < p.size(); ++a)
     costs_[static_cast<std::size_t>(p.left[a]) * p.n2 + p.right[a]] = alive_[a] ? value(a) : inf;
-  solve_lap(p.n1, p.n2, costs_.data(), lap_);
+  return solve_costs();
+}
+
+double StarBound::quick_bound() {
+  const Problem& p = problem_;
+  for (int a = 0; a < p.size(); ++a)
+    costs_[static_cast<std::size_t>(p.left[a]) * p.n2 + p.right[a]] = alive_[a] ? least_value(a) : inf;
+  solved_.assign(p.size(), 0);
+  double bound = solve_costs();
+  for (int round = 0; round < quick_rounds; ++round) {
+    bool all = true;
+    for (int i = 0; i < p.n1; ++i) {
+      if (lap_.match[i] < 0) continue;
+      const int a = p.find(i, lap_.match[i]);
+      if (solved_[a]) continue;
+      solved_[a] = 1;
+      all = false;
+      costs_[static_cast<std::size_t>(i) * p.n2 + lap_.match[i]] = value(a);
+    }
+    if (all) break;
+    bound = solve_costs();
+  }
+  return bound;
+}
+
+// The linear assignment over the stars' values.
+double StarBound::solve_costs() {
+  solve_lap(problem_.n1, problem_.n2, costs_.data(), lap_);
   for (int which = 0; which < 2; ++which)
     for (std::size_t i = 0; i < forced_[which].size(); ++i)
       if (forced_[which][i] && labels_[which][i] == 0) return inf;
@@ -125,10 +227,14 @@ int StarBound::pass(double upper, bool forward) {
     const Star& star = layout_.stars[a];
     const double each = spare / std::max(1, std::min(star.rows, star.columns));
     const double *row = potential_.data() + star.nodes, *column = row + star.rows;
-    for (int k = p.adj_start[a]; k < p.adj_start[a + 1]; ++k) {
+    const int begin = p.adj_start[a], end = p.adj_start[a + 1];
+    if (star.rows * star.columns == end - begin)
+      lower(star.rows, star.columns, row, column, each, part_.data() + begin);
+    for (int k = begin; k < end; ++k) {
       if (part_[k] == inf) continue;
       const StarCell& cell = layout_.cells[k];
-      part_[k] -= moved * (part_[k] - (row[cell.row] + column[cell.column] - each));
+      if (star.rows * star.columns != end - begin)
+        part_[k] -= moved * (part_[k] - (row[cell.row] + column[cell.column] - each));
       part_[cell.mirror] = p.adj[k].cost - part_[k];
     }
   }

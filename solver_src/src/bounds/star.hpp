@@ -16,11 +16,15 @@ namespace gm {
 
 class StarBound {
  public:
-  // The nearer `matching` is to the best one, the better the first split.
-  StarBound(const Problem& problem, const std::vector<int>& matching);
+  // The nearer `matching` is to the best one, the better the first split. The layout must outlive the bound.
+  StarBound(const Problem& problem, const StarLayout& layout, const std::vector<int>& matching);
 
   // The bound of the present split. +inf: nothing is left.
   double bound();
+  // A cheaper one: the stars are bounded by the minima of their rows or columns, and only those that the linear
+  // assignment chooses are solved. It is at most bound(), and equal to it unless too many stars would have to be
+  // solved.
+  double quick_bound();
   // Moves costs, with bound() called since the last pass; what no matching cheaper than `upper` uses is removed for
   // good. Returns the number of assignments removed.
   int pass(double upper, bool forward);
@@ -35,11 +39,13 @@ class StarBound {
  private:
   void split(const std::vector<int>& matching);
   double value(int a);
+  double least_value(int a);
   double force(int a);
+  double solve_costs();
   void remove(int a);
 
   const Problem& problem_;
-  const StarLayout layout_;
+  const StarLayout& layout_;
   Array<double> part_;           // (2 T,) share of a term's cost in the star of an assignment, +inf when removed
   std::vector<char> alive_;      // (A,)
   std::vector<int> labels_[2];   // assignments left of a node
@@ -49,6 +55,7 @@ class StarBound {
   Array<double> potential_;     // like StarLayout::nodes: of the star's linear assignment, from the last bound()
   std::vector<double> matrix_;  // of the star that value() looked at last, as are the next two
   std::vector<double> reward_[2];
+  std::vector<char> solved_;  // (A,) of quick_bound(): the star's linear assignment is known
   LapResult star_lap_, lap_;
   int size_;
   double nearest_ = 0;

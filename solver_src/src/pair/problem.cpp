@@ -13,7 +13,7 @@ Problem::Problem(int n1_, int n2_, std::vector<int> left_, std::vector<int> righ
                  std::vector<Term> terms_)
     : n1(n1_), n2(n2_), left(std::move(left_)), right(std::move(right_)), cost(std::move(cost_)),
       terms(std::move(terms_)) {
-  sort_assignments();
+  index_assignments();
   sort_terms();
 }
 
@@ -21,11 +21,12 @@ Problem::Problem(int n1_, int n2_, std::vector<int> left_, std::vector<int> righ
                  std::vector<Term> terms_, std::vector<int> adj_start_, std::vector<Neighbour> adj_)
     : n1(n1_), n2(n2_), left(std::move(left_)), right(std::move(right_)), cost(std::move(cost_)),
       terms(std::move(terms_)), adj_start(std::move(adj_start_)), adj(std::move(adj_)) {
-  sort_assignments();
+  index_assignments();
 }
 
-void Problem::sort_assignments() {
+void Problem::index_assignments() {
   const int n_assignments = size();
+  largest_cost = 0;
   row_start.assign(n1 + 1, 0);
   col_start.assign(n2 + 1, 0);
   for (int a = 0; a < n_assignments; ++a) {
@@ -40,6 +41,7 @@ void Problem::sort_assignments() {
   std::vector<int> next(col_start.begin(), col_start.end() - 1);
   for (int a = 0; a < n_assignments; ++a) col[next[right[a]]++] = a;
   const std::int64_t cells = static_cast<std::int64_t>(n1) * n2;
+  dense_.clear();
   if (cells <= 4'000'000) {
     dense_.assign(static_cast<std::size_t>(cells), -1);
     for (int a = 0; a < n_assignments; ++a) dense_[static_cast<std::size_t>(left[a]) * n2 + right[a]] = a;

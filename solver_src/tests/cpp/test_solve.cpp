@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bbgm_solver/dense_batch.hpp"
 #include "bbgm_solver/solve.hpp"
 #include "cpp/problems.hpp"
 #include "fuzz/check_solve.hpp"
@@ -107,6 +108,62 @@ TEST_CASE("batch: the same results for any number of threads") {
       CHECK(one[k].assignment == many[k].assignment);
       CHECK(one[k].objective == many[k].objective);
       CHECK(one[k].lower_bound == many[k].lower_bound);
+    }
+  }
+}
+
+TEST_CASE("dense batch: the results of solve on each problem, indicators of what is matched") {
+  Random random{17};
+  struct Given {
+    int n1, n2;
+    std::vector<std::int64_t> edges1, edges2;
+    std::vector<double> unary, quadratic;
+  };
+  std::vector<Given> given;
+  DenseBatch batch;
+  for (int b = 0; b < 12; ++b) {
+    Given g{b % 5, 1 + b % 4, {}, {}, {}, {}};
+    const auto draw_edges = [&](int n, std::vector<std::int64_t>& edges) {
+      for (int i = 0; i < n; ++i)
+        for (int j = 0; j < n; ++j)
+          if (i != j && random() > -0.2) edges.insert(edges.end(), {i, j});
+    };
+    draw_edges(g.n1, g.edges1);
+    draw_edges(g.n2, g.edges2);
+    for (int k = 0; k < g.n1 * g.n2; ++k) g.unary.push_back(random());
+    for (std::size_t k = 0; k < g.edges1.size() / 2 * (g.edges2.size() / 2); ++k) g.quadratic.push_back(random());
+    given.push_back(g);
+    batch.add(g.n1, g.n2, static_cast<int>(g.edges1.size() / 2), given.back().edges1.data(),
+              static_cast<int>(g.edges2.size() / 2), given.back().edges2.data());
+  }
+  for (const int threads : {1, 2}) {
+    std::vector<DenseTask> tasks(given.size());
+    std::vector<std::vector<double>> matched(given.size()), pairs(given.size());
+    for (std::size_t b = 0; b < given.size(); ++b) {
+      const Given& g = given[b];
+      matched[b].assign(g.unary.size() + 1, 7);
+      pairs[b].assign(g.quadratic.size() + 1, 7);
+      tasks[b].problem = static_cast<int>(b);
+      tasks[b].unary = {g.unary.data(), static_cast<std::size_t>(g.n2)};
+      tasks[b].quadratic = {g.quadratic.data(), g.edges2.size() / 2};
+      tasks[b].matched = matched[b].data();
+      tasks[b].matched_edges = pairs[b].data();
+    }
+    batch.solve(tasks, {}, threads);
+    for (std::size_t b = 0; b < given.size(); ++b) {
+      const Given& g = given[b];
+      const int e1 = static_cast<int>(g.edges1.size() / 2), e2 = static_cast<int>(g.edges2.size() / 2);
+      const Problem p =
+          from_dense(g.n1, g.n2, g.unary.data(), e1, g.edges1.data(), e2, g.edges2.data(), g.quadratic.data(), nullptr);
+      const Result alone = solve(p);
+      CHECK(tasks[b].objective == alone.objective);
+      CHECK(tasks[b].lower_bound == alone.lower_bound);
+      double value = 0;  // of the indicators
+      for (std::size_t k = 0; k < g.unary.size(); ++k) value += g.unary[k] * matched[b][k];
+      for (std::size_t k = 0; k < g.quadratic.size(); ++k) value += g.quadratic[k] * pairs[b][k];
+      CHECK(value == doctest::Approx(alone.objective));
+      CHECK(matched[b].back() == 7);  // nothing is written behind
+      CHECK(pairs[b].back() == 7);
     }
   }
 }

@@ -130,7 +130,8 @@ inline std::string check_bounds(const Problem& p, double optimum) {
   const double upper = optimum + 1e-6 * p.largest_cost + 2 * rounding;  // what is cheapest must survive
   LocalSearch search(p);
   search.greedy();
-  StarBound star(p, search.assignment());
+  const StarLayout layout(p);
+  StarBound star(p, layout, search.assignment());
   for (int pass = 0; pass < 6; ++pass) {
     if (star.bound() > optimum + rounding) return "star bound above the optimum";
     star.pass(upper, pass % 2 == 0);
