@@ -23,7 +23,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     _add_options(solve)
     solve.set_defaults(command=_solve)
 
-    bench = commands.add_parser("bench", help="measure the solver, also beside others, its speed, or the spline convolution")
+    bench = commands.add_parser("bench", help="measure the solver, alone or beside others, or the spline convolution")
     subjects = bench.add_subparsers(title="subjects", metavar="SUBJECT", required=True)
     solver = subjects.add_parser(
         "solver", help="solve every .dd and .dd.xz file below a folder, and compare with best_known.json"
