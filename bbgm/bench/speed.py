@@ -2,13 +2,14 @@
 
 Times depend on the machine, ratios hardly: each kind of work is timed beside a fixed reference, scipy's linear
 assignment, which is compiled code of the same sort (shortest augmenting paths over doubles) and not part of this
-project. Each round times every kind of work with the reference before and after it; the ratio of a kind is the median
-over the rounds of its time over the shorter one of these, so that a machine that slows down for a while changes both.
+project. Each round times every kind of work with the reference before and after it; the ratio of a kind is its shortest
+time over the shortest of these references, so that what else the machine does for a while changes neither.
 
 The baseline is `BASELINE`, kept in the repository. Each measurement can also be added to a file of records.
 """
 
 import io
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ COLUMNS = ("date", "machine", "commit", "family", "ratio", "ms", "reference_ms",
 TOLERANCE = 0.25
 """A ratio that is larger than the baseline's by more than this share counts as slower."""
 ROUNDS = 7
+LEAST_SECONDS = 0.03
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Timing:
     """One kind of work in one measurement.
 
     Attributes:
-        ratio: time of the whole workload over that of the reference, median over the rounds.
+        ratio: shortest time of the whole workload over that of the reference.
         ms: shortest time of one problem.
         reference_ms: shortest time of the reference.
         problems: number of problems.
@@ -71,27 +73,28 @@ def measure(families: Mapping[str, Callable[[], Work]] | None = None, rounds: in
     """
     reference = make_reference()
     work = {name: make() for name, make in (WORKLOADS if families is None else families).items()}
-    for run, _ in work.values():  # memory is got once
-        run()
-    times: dict[str, list[tuple[float, float]]] = {name: [] for name in work}
+    # Memory is got before, and a workload is repeated until it takes long enough to be timed.
+    repeats = {name: max(1, math.ceil(LEAST_SECONDS / max(_seconds(run), 1e-9))) for name, (run, _) in work.items()}
+    own: dict[str, list[float]] = {name: [] for name in work}
+    beside: dict[str, list[float]] = {name: [] for name in work}
     for _ in range(rounds):
         for name, (run, _) in work.items():
             before = _seconds(reference)
-            own = _seconds(run)
-            times[name].append((own, min(before, _seconds(reference))))
+            own[name].append(_seconds(run, repeats[name]))
+            beside[name] += [before, _seconds(reference)]
     found = {}
     for name, (_, problems) in work.items():
-        pairs = np.array(times[name])
-        own, beside = pairs.min(axis=0)
-        ratio = float(np.median(pairs[:, 0] / pairs[:, 1]))
-        found[name] = Timing(ratio, 1e3 * float(own) / problems, 1e3 * float(beside), problems)
+        least, least_beside = min(own[name]), min(beside[name])
+        found[name] = Timing(least / least_beside, 1e3 * least / problems, 1e3 * least_beside, problems)
     return found
 
 
-def _seconds(run: Callable[[], Any]) -> float:
+def _seconds(run: Callable[[], Any], repeats: int = 1) -> float:
+    """Time of one of so many runs, one after the other."""
     start = time.perf_counter()
-    run()
-    return time.perf_counter() - start
+    for _ in range(repeats):
+        run()
+    return (time.perf_counter() - start) / repeats
 
 
 def as_rows(timings: Mapping[str, Timing], date: str, machine: str, commit: str) -> pd.DataFrame:

@@ -23,7 +23,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     _add_options(solve)
     solve.set_defaults(command=_solve)
 
-    bench = commands.add_parser("bench", help="measure the solver or the spline convolution")
+    bench = commands.add_parser("bench", help="measure the solver, alone or beside others, or the spline convolution")
     subjects = bench.add_subparsers(title="subjects", metavar="SUBJECT", required=True)
     solver = subjects.add_parser(
         "solver", help="solve every .dd and .dd.xz file below a folder, and compare with best_known.json"
@@ -164,7 +164,7 @@ def _bench_peers(options: argparse.Namespace) -> None:
     os.environ.update(dict.fromkeys(THREADS, "1"))  # before numpy is loaded
     from bbgm.base.atomic import write_json
     from bbgm.base.progress import progress
-    from bbgm.bench.live import bench_peers, busiest, chosen_peers, family_rows, peers_report
+    from bbgm.bench.live import bench_peers, busiest, chosen_peers, family_rows, is_shared, peers_report
 
     if options.repeats < 1:
         raise ValueError(f"--repeats is {options.repeats}, expected 1 or more")
@@ -180,12 +180,14 @@ def _bench_peers(options: argparse.Namespace) -> None:
     print(peers_report(rows))
     for line in busiest(records):
         print(line)
+    if is_shared(records):
+        print("the machine did other work meanwhile: times are too long, measure again when it is idle")
     if options.json:
         write_json(options.json, {peer.title: own for peer, own in records.items()})
     if options.record:
         from bbgm.prose import record_solvers
 
-        print(f"kept in {record_solvers(rows)}")
+        print(f"kept in {record_solvers(rows, shared=is_shared(records))}")
 
 
 def _bench_speed(options: argparse.Namespace) -> int:

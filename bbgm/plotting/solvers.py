@@ -13,34 +13,36 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FLOOR = 0.01  # %, gaps below it are drawn there: the scale is logarithmic
-MARKERS = "^v<>pd"
+MARKERS = "^v<>pdPX*hD1"
 COLUMNS = 3  # of panels
 
 
 @styled
-def plot_solver_table(figures: pd.DataFrame, ours: Sequence[str], *, width: float = 1.5 * WIDTH) -> "Figure":
+def plot_solver_table(figures: pd.DataFrame, ours: Sequence[str], *, width: float | None = None) -> "Figure":
     """A table family x solver with gap, hits and time, coloured by the gap. It is wider than the text and needs its own
     page.
 
     Args:
-        figures: the columns of ``bbgm.published.load_solvers``; families and solvers are shown in the order in which
+        figures: the columns of ``bbgm.prose.solver_figures``; families and solvers are shown in the order in which
             they come, ours first.
         ours: solvers whose names are printed bold.
+        width: in inches; default: what the columns need.
 
     Raises:
         ValueError: an empty table.
     """
     families, solvers = _names(figures, ours)
+    width = (0.5 + 0.125 * len(solvers)) * WIDTH if width is None else width
     gaps = np.full((len(families), len(solvers)), np.nan)
     alt = f"Table of gap, hits and time of {', '.join(solvers)} on {', '.join(families)}."
-    figure = new_figure(0.35 + 0.42 * len(families), width, alt=alt)
+    figure = new_figure(0.45 + 0.42 * len(families), width, alt=alt)
     ax = figure.subplots()
     for _, row in figures.iterrows():
         y, x = families.index(row["family"]), solvers.index(row["solver"])
         gaps[y, x] = np.log10(max(row["gap_percent"], FLOOR))
         ax.text(x, y, _cell(row), ha="center", va="center", linespacing=1.05)
     ax.imshow(gaps, cmap="YlOrBr", vmin=np.log10(FLOOR), vmax=3.5, aspect="auto", alpha=0.75)
-    ax.set_xticks(range(len(solvers)), [name.replace(" ", "\n", 1) for name in solvers])
+    ax.set_xticks(range(len(solvers)), [name.replace(" ", "\n") for name in solvers])
     ax.set_yticks(range(len(families)), families)
     for tick, name in zip(ax.xaxis.get_major_ticks(), solvers, strict=True):
         tick.label2.set_fontweight("bold" if name in ours else "normal")
@@ -66,6 +68,8 @@ def _cell(row: pd.Series) -> str:
         lines.append(f"{row['hits']} of {row['runs']}")
     if row["ms"] >= 1000:
         lines.append(f"{_range(row['ms'] / 1000, row['ms_to'] / 1000)} s")
+    elif row["ms"] < 0.01:
+        lines.append(f"{_range(1000 * row['ms'], 1000 * row['ms_to'])} µs")
     elif row["ms"] >= 0:
         lines.append(f"{_range(row['ms'], row['ms_to'])} ms")
     return "\n".join(lines)
@@ -89,7 +93,7 @@ def plot_time_and_gap(figures: pd.DataFrame, ours: Sequence[str], *, width: floa
     families, solvers = _names(figures, ours)
     rows = -(-len(families) // COLUMNS)
     alt = f"Time against gap, one panel for each of {', '.join(families)}; solvers: {', '.join(solvers)}."
-    figure = new_figure(1.05 * rows + 0.5, width, alt=alt)
+    figure = new_figure(1.05 * rows + 0.2 + 0.15 * -(-len(solvers) // 3), width, alt=alt)
     axes = figure.subplots(rows, COLUMNS, squeeze=False, sharex=True, sharey=True).ravel()
     handles: dict[str, Any] = {}
     for ax, family in zip(axes, families, strict=False):
@@ -109,7 +113,7 @@ def plot_time_and_gap(figures: pd.DataFrame, ours: Sequence[str], *, width: floa
         if k % COLUMNS == 0:
             ax.set_ylabel("gap (%)")
     shown = [name for name in solvers if name in handles]
-    figure.legend([handles[name] for name in shown], shown, loc="outside lower center", ncols=4)
+    figure.legend([handles[name] for name in shown], shown, loc="outside lower center", ncols=3)
     return figure
 
 

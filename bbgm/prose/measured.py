@@ -6,6 +6,7 @@ noted.
 """
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -166,12 +167,12 @@ def _file(config: RunConfig, name: str | None, root: Path | None) -> Path:
     return (root or measured_root()) / config.budget / f"{name or TUNING}.csv"
 
 
-def keep(lines: list[dict[str, str]], path: Path) -> Path:
-    """Write lines to a file, in place of those of the same methods, settings and hardware."""
+def keep(lines: list[dict[str, str]], path: Path, key: Sequence[str] = ("method", "setting", "hardware")) -> Path:
+    """Write lines to a file, in place of those that agree in the columns of `key`."""
     frame = pd.DataFrame(lines, columns=list(COLUMNS))
     if path.is_file():
-        kept, key = _read(path), ["method", "setting", "hardware"]
-        kept = kept[~kept.set_index(key).index.isin(frame.set_index(key).index)]
+        kept = _read(path)
+        kept = kept[~kept.set_index(list(key)).index.isin(frame.set_index(list(key)).index)]
         frame = pd.concat([kept, frame], ignore_index=True)
     write_text(path, str(frame.to_csv(index=False, lineterminator="\n")))
     return path

@@ -19,11 +19,12 @@ FIGURES = {"gap %": "gap_percent", "hits": "hits", "proofs": "proofs", "ms": "ms
 proved, mean time (ms). The values are the names of the same columns in `bbgm.published.SOLVER_COLUMNS`."""
 
 
-def record_solvers(rows: pd.DataFrame, root: Path | None = None) -> Path:
-    """Keep figures, in place of those of the same solvers, families and hardware.
+def record_solvers(rows: pd.DataFrame, root: Path | None = None, *, shared: bool = False) -> Path:
+    """Keep figures, in place of those of the same solvers and families, on whatever machine they were measured.
 
     Args:
         rows: with the columns of `bbgm.published.SOLVER_COLUMNS`.
+        shared: the machine did other work meanwhile.
         root: where to; default `bbgm.prose.measured.measured_root`.
 
     Returns:
@@ -35,7 +36,7 @@ def record_solvers(rows: pd.DataFrame, root: Path | None = None) -> Path:
     hardware = machine.hardware()
     origin = {
         "date": datetime.now(UTC).date().isoformat(),
-        "hardware": f"{hardware['cpu']} (1 of {hardware['cores']} cores)",
+        "hardware": f"{hardware['cpu']} (1 of {hardware['cores']} cores{', shared' if shared else ''})",
         "commit": machine.commit(),
     }
     lines = []
@@ -45,18 +46,16 @@ def record_solvers(rows: pd.DataFrame, root: Path | None = None) -> Path:
         for column, name in FIGURES.items():
             if pd.notna(row[name]):
                 lines.append({**head, "column": column, "value": f"{row[name]:g}", **tail})
-    return keep(lines, (root or measured_root()) / FOLDER / f"{TABLE}.csv")
+    return keep(lines, (root or measured_root()) / FOLDER / f"{TABLE}.csv", ("method", "setting"))
 
 
 def solver_figures(root: Path | None = None) -> pd.DataFrame:
     """What the live peers reached here, then what was typed in of those that cannot be installed.
 
-    Where a solver was measured on several machines, the last ones count.
-
     Returns:
         The columns of `bbgm.published.SOLVER_COLUMNS`, one row per family and solver.
     """
-    kept = read_measured(f"{FOLDER}/{TABLE}", root).drop_duplicates(["method", "setting", "column"], keep="last")
+    kept = read_measured(f"{FOLDER}/{TABLE}", root)
     rows = []
     for (family, solver), lines in kept.groupby(["setting", "method"], sort=False):
         figures = lines.set_index("column")["value"]

@@ -9,7 +9,7 @@ import bbgm_solver as gm
 import numpy as np
 import pytest
 
-from bbgm.bench.live import bench_peers, busiest, chosen_peers, family_rows, peers_report
+from bbgm.bench.live import bench_peers, busiest, chosen_peers, family_rows, is_shared, peers_report
 from bbgm.bench.peers import PEERS
 from bbgm.bench.peers.assignment import LinearAssignment
 from bbgm.bench.peers.peer import Answer, Peer, Unsupported, without_costly
@@ -82,6 +82,15 @@ def test_every_peer_here_returns_matchings_that_are_no_better_than_the_optimum(f
     assert rows["source"].str.startswith("here; ").all()
     assert "scipy HiGHS" in peers_report(rows)
     assert [line for line in busiest(records) if line.startswith("best")] == []
+
+
+def test_more_than_one_thread_and_a_shared_machine_are_noticed() -> None:
+    def records(threads: float) -> dict[type[Peer], list[dict[str, float]]]:
+        return {FAQ: [{"ms": 20.0, "threads": threads}, {"ms": 0.1, "threads": 5.0}, {}]}
+
+    assert busiest(records(1.0)) == []
+    assert busiest(records(1.9)) == ["scipy FAQ used 1.9 threads: its times are not those of one"]
+    assert [is_shared(records(threads)) for threads in (0.5, 1.0, 1.9)] == [True, False, False]
 
 
 @pytest.mark.parametrize("title", ["pylibmgm", "pygmtools RRWM", "pygmtools IPFP", "pygmtools SM"])

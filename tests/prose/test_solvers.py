@@ -34,7 +34,10 @@ def test_figures_come_back_as_they_were_kept(tmp_path: Path) -> None:
 def test_a_later_machine_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     record_solvers(ROWS, tmp_path)
     monkeypatch.setattr("bbgm.base.machine.cpu_model", lambda: "another")
-    record_solvers(ROWS.iloc[:1].assign(ms=0.5), tmp_path)
+    record_solvers(ROWS.iloc[:1].assign(ms=0.5), tmp_path, shared=True)
+    hardware = read_measured("instances/peers", tmp_path).set_index("method")["hardware"]
+    assert hardware["best"].str.fullmatch(r"another \(1 of \d+ cores, shared\)").all()
+    assert not hardware["peer"].str.contains("another").any()
     figures = solver_figures(tmp_path).set_index(["family", "solver"])
     assert figures.loc[("planted", "best"), "ms"] == 0.5
     assert figures.loc[("planted", "peer"), "ms"] == 12.3

@@ -77,6 +77,18 @@ def test_every_example_of_a_part_trains(project: Path, tmp_path: Path) -> None:
     assert json.loads(nearest.read_text())["mean"]["accuracy"] > 0.9
 
 
+def test_the_example_of_a_peer_runs(project: Path, tmp_path: Path) -> None:
+    (tmp_path / "my_parts.py").write_text(examples(project, "python")["my_parts.py"], encoding="utf-8")
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "a.dd").write_text("p 2 2 2 1\na 0 0 0 -1\na 1 1 1 -1\ne 0 1 -1\n")
+    command = ["--plugin", "my_parts.py", "bench", "peers", "one", "--peers", "nothing,best", "--repeats", "1"]
+    done = subprocess.run(
+        [sys.executable, "-m", "bbgm", *command], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[1] for line in done.stdout.splitlines()[1:]] == ["nothing", "best"]
+
+
 def test_the_figure_and_the_table_are_made(project: Path, tmp_path: Path) -> None:
     from bbgm.config import load_run
     from bbgm.plotting import save_figure

@@ -1,6 +1,7 @@
 """Checks of the arguments of solve, solve_multi and write_dd; every error names the argument and what is allowed."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -32,6 +33,15 @@ def make_options(
     method: str, effort: str, full: bool, max_iterations: int, round_every: int, tolerance: float
 ) -> _core.Options:
     """Options of the compiled core; method "exact", which it does not have, as "best" or "dual"."""
+    try:
+        return _made(method, effort, full, max_iterations, round_every, tolerance)
+    except TypeError:  # also of what cannot be hashed
+        return _make(method, effort, full, max_iterations, round_every, tolerance)
+
+
+def _make(
+    method: str, effort: str, full: bool, max_iterations: int, round_every: int, tolerance: float
+) -> _core.Options:
     if isinstance(tolerance, bool) or not isinstance(tolerance, (int, float, np.number)):
         raise TypeError(f"tolerance is {tolerance!r}, expected a number")
     if not isinstance(full, (bool, np.bool_)):
@@ -46,6 +56,10 @@ def make_options(
         at_least("round_every", round_every, 1),
         float(tolerance),
     )
+
+
+# The checks take a tenth of the time of an easy solve, and most callers always give the same options.
+_made = lru_cache(maxsize=64, typed=True)(_make)
 
 
 def check_problem(name: str, problem: Problem) -> None:
