@@ -59,6 +59,8 @@ def plot_vertex_costs(pair: KeypointPair, instance: "Instance", *, width: float 
     ax.set_xticks(range(n2), [literal(pair.target.names[pair.kept2[j]]) for j in columns], rotation=45, ha="left")
     ax.set_yticks(range(len(costs)), [literal(pair.source.names[pair.kept1[i]]) for i in rows])
     ax.xaxis.tick_top()
+    ax.xaxis.set_label_position("top")
+    ax.set(xlabel="second picture", ylabel="first picture")
     ax.tick_params(length=0)
     figure.colorbar(drawn, ax=ax, shrink=0.7, label="vertex cost").outline.set_linewidth(0.4)
     return figure
