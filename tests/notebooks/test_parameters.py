@@ -16,6 +16,7 @@ EACH = pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem
 WRONG: dict[Any, list[Any]] = {
     int: [1.0, "0", True, None],
     str: [3, 1.5, None],
+    bool: [1, "yes", None],
     list[float]: ["x", 1, [None]],
 }
 """Values of other types, by the type of a parameter."""
