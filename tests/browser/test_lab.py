@@ -22,19 +22,16 @@ COARSE = {"points": 5, "stops": 5, "fineness": 9}
 """Parameters with which notebook 01 is quick."""
 
 
-def open_and_run(page: Page, lab: Lab, notebook: str) -> None:
-    """Open a notebook and run all of its cells."""
+def open_and_run(page: Page, lab: Lab, notebook: str, parameters: dict[str, Any] | None = None) -> None:
+    """Open a notebook of this JupyterLab, with other parameters if any are given, and run all of its cells."""
+    if parameters is not None:
+        path = lab.folder / notebook
+        nbformat.write(parameterize_notebook(load_notebook_node(str(path)), parameters), path)
     page.goto(lab.page_of(notebook))
     page.locator(".jp-Notebook").wait_for()
     page.get_by_text("| Idle").wait_for()  # what is asked of a kernel that starts may be lost
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
-
-
-def set_parameters(lab: Lab, notebook: str, parameters: dict[str, Any]) -> None:
-    """In the notebook of this JupyterLab."""
-    path = lab.folder / notebook
-    nbformat.write(parameterize_notebook(load_notebook_node(str(path)), parameters), path)
 
 
 def spot(stage: Locator, side: int, x: float, y: float) -> tuple[float, float]:
@@ -115,8 +112,7 @@ def test_an_image_is_uploaded(page: Page, lab: Lab, seen: Seen, pictures: Path, 
 
 
 def test_the_slider_moves_the_landscape(page: Page, lab: Lab, seen: Seen, pictures: Path) -> None:
-    set_parameters(lab, "01_loss_landscape.ipynb", COARSE)
-    open_and_run(page, lab, "01_loss_landscape.ipynb")
+    open_and_run(page, lab, "01_loss_landscape.ipynb", COARSE)
     frames = page.locator(".bbgm-frames")
     slider, picture = frames.get_by_label("λ"), frames.locator("img")
     expect(slider).to_have_value("2")
@@ -136,8 +132,7 @@ def test_the_slider_moves_the_landscape(page: Page, lab: Lab, seen: Seen, pictur
 
 
 def test_the_matching_of_a_pair_is_played(page: Page, lab: Lab, seen: Seen, pictures: Path) -> None:
-    set_parameters(lab, "04_training.ipynb", SMOKE)
-    open_and_run(page, lab, "04_training.ipynb")
+    open_and_run(page, lab, "04_training.ipynb", SMOKE)
     frames = page.locator(".bbgm-frames")
     slider, picture = frames.get_by_label("training"), frames.locator("img")
     expect(slider).to_have_value("0")
@@ -201,13 +196,12 @@ def use(gallery: Locator, pictures: Path, name: str) -> None:
 
 def test_the_matchings_of_all_pairs_are_searched(page: Page, lab: Lab, seen: Seen, pictures: Path) -> None:
     """In a notebook with all images, with those that are shown, and on the page that is written, without a kernel."""
-    set_parameters(lab, "06_pascal_voc.ipynb", SMOKE)
     content = nbformat.read(lab.folder / "06_pascal_voc.ipynb", as_version=4)
     (cell,) = [cell for cell in content.cells if cell.id == "gallery"]
     lazy = nbformat.v4.new_code_cell(LAZY + cell.source)
     content.cells.insert(content.cells.index(cell) + 1, lazy)
     nbformat.write(content, lab.folder / "06_pascal_voc.ipynb")
-    open_and_run(page, lab, "06_pascal_voc.ipynb")
+    open_and_run(page, lab, "06_pascal_voc.ipynb", SMOKE)
     galleries = page.locator(".bbgm-gallery")
     expect(galleries).to_have_count(2)
     for place, name in enumerate(("06-gallery", "06-gallery-lazy")):
