@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from bbgm.data.images.keypoints import FRAME
-from bbgm.methods.spline import SplineConv
+from bbgm.methods.spline.convolution import SplineConv
 
 NODES, DEGREE = 10, 5
 """Nodes of a graph, as in a Willow instance; neighbours of a node, about as many as in a Delaunay triangulation."""

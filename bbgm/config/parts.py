@@ -35,13 +35,13 @@ AFFINITIES: Registry[Any] = Registry(
 SPLINES: Registry[Any] = Registry(
     "spline convolution",
     "network.spline",
-    "bbgm.methods.spline:SplineConv",
+    "bbgm.methods.spline.convolution:SplineConv",
     {
-        "bbgm": "bbgm.methods.spline:SplineConv",
-        "torch_geometric": "bbgm.methods.spline_geometric:GeometricSplineConv",
+        "bbgm": "bbgm.methods.spline.convolution:SplineConv",
+        "torch_geometric": "bbgm.methods.spline.geometric:GeometricSplineConv",
     },
 )
-"""`bbgm.methods.spline.SplineConv`, and subclasses of it."""
+"""`bbgm.methods.spline.convolution.SplineConv`, and subclasses of it."""
 
 LAYERS: Registry[Any] = Registry(
     "layer",

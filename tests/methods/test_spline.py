@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bbgm.graphs.delaunay import delaunay_graph, pseudo_coordinates
-from bbgm.methods.spline import SplineConv
+from bbgm.methods.spline.convolution import SplineConv
 
 AGGREGATIONS = ["max", "mean", "sum"]
 

@@ -45,7 +45,7 @@ from bbgm.methods.bbgm.nonzero import NonzeroGradients
 from bbgm.methods.bbgm.settings import BBGMRun, SolverConfig
 from bbgm.methods.bbgm.unmatched import UnmatchedCosts
 from bbgm.methods.losses import true_matches
-from bbgm.methods.spline import SplineConv
+from bbgm.methods.spline.convolution import SplineConv
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,7 +46,8 @@ from bbgm.matching.solvers import make_solver
 from bbgm.methods.base import PAIRS, Evidence, VisualMatcher, seeded
 from bbgm.methods.batching import Side
 from bbgm.methods.dgmc.settings import DGMCConfig, DGMCRun
-from bbgm.methods.spline import RootInit, SplineConv, SplinePlan
+from bbgm.methods.spline.convolution import RootInit, SplineConv
+from bbgm.methods.spline.plan import SplinePlan
 from bbgm.scoring.metrics import batch_accuracy
 
 EPSILON = 1e-8  # in the logarithm of the loss, as in the authors' code

@@ -34,7 +34,7 @@ def plot_image_features(steps: "PairSteps", network: "BBGM", config: "BBGMRun") 
     Raises:
         ValueError: the network has no SplineCNN.
     """
-    from bbgm.methods.spline import SplineConv
+    from bbgm.methods.spline.convolution import SplineConv
 
     spline = network.refinement
     if spline is None:

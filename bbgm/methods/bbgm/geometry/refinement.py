@@ -9,7 +9,8 @@ from torch import Tensor, nn
 from bbgm.data.images.keypoints import FRAME
 from bbgm.graphs.delaunay import Graph, joint_edges, relative_positions
 from bbgm.methods.batching import coordinates
-from bbgm.methods.spline import RootInit, SplineConv, SplinePlan
+from bbgm.methods.spline.convolution import RootInit, SplineConv
+from bbgm.methods.spline.plan import SplinePlan
 
 
 class SplineCNN(nn.Module):

@@ -6,11 +6,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from bbgm.methods.spline import SplineConv, SplinePlan
+from bbgm.methods.spline.convolution import SplineConv
+from bbgm.methods.spline.plan import SplinePlan
 
 
 class GeometricSplineConv(SplineConv):
-    """The layer of `bbgm.methods.spline` as ``torch_geometric.nn.SplineConv`` computes it.
+    """The layer of `bbgm.methods.spline.convolution` as ``torch_geometric.nn.SplineConv`` computes it.
 
     Names, shapes and first values of the parameters are those of ours, so that either layer reads the other's models;
     results are equal but for rounding. It needs torch-spline-conv, and a GPU to be fast. Its atomic sums may differ in
