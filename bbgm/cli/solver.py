@@ -28,16 +28,12 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     solver = subjects.add_parser(
         "solver", help="solve every .dd and .dd.xz file below a folder, and compare with best_known.json"
     )
-    solver.add_argument("folder", type=Path, metavar="DIR", help="folder of .dd and .dd.xz files")
-    solver.add_argument("--json", type=Path, metavar="FILE", help="write one record per instance to this file")
+    _add_folder(solver, repeats=1, records="one record per instance")
     solver.add_argument(
         "--families",
         type=Path,
         metavar="CSV",
         help="write one row per family to this file, in the format of bbgm/published/solvers/",
-    )
-    solver.add_argument(
-        "--repeats", type=int, default=1, help="how often to solve each; the shortest time counts (default 1)"
     )
     _add_options(solver)
     solver.set_defaults(command=_bench)
@@ -45,12 +41,8 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     peers = subjects.add_parser(
         "peers", help="run our solver and others that are installed on every .dd and .dd.xz file of two graphs"
     )
-    peers.add_argument("folder", type=Path, metavar="DIR", help="folder of .dd and .dd.xz files")
+    _add_folder(peers, repeats=3, records="the records of each peer")
     peers.add_argument("--peers", metavar="NAME,NAME", help="which ones, see bbgm/bench/peers (default: all)")
-    peers.add_argument(
-        "--repeats", type=int, default=3, help="how often to solve each; the shortest time counts (default 3)"
-    )
-    peers.add_argument("--json", type=Path, metavar="FILE", help="write the records of each peer to this file")
     peers.add_argument("--record", action="store_true", help="keep the table in measured/instances/peers.csv")
     peers.set_defaults(command=_bench_peers)
 
@@ -75,6 +67,17 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     spline.add_argument("--channels", type=int, default=1024, help="width of the layer (default %(default)s)")
     spline.add_argument("--threads", type=int, default=2, help="torch threads (default %(default)s)")
     spline.set_defaults(command=_bench_spline)
+
+
+def _add_folder(parser: argparse.ArgumentParser, *, repeats: int, records: str) -> None:
+    parser.add_argument("folder", type=Path, metavar="DIR", help="folder of .dd and .dd.xz files")
+    parser.add_argument(
+        "--repeats",
+        type=int,
+        default=repeats,
+        help="how often to solve each; the shortest time counts (default %(default)s)",
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help=f"write {records} to this file")
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
@@ -116,14 +119,19 @@ def _solve(options: argparse.Namespace) -> None:
             print(f"{key:<14}{value}")
 
 
-def _check_targets(options: argparse.Namespace) -> None:
-    """Report files that cannot be written before the measurement, not after it."""
-    from bbgm.published import read_solvers
-
+def _check_folder(options: argparse.Namespace) -> None:
+    """Report what cannot be measured or written before the measurement, not after it."""
+    if options.repeats < 1:
+        raise ValueError(f"--repeats is {options.repeats}, expected 1 or more")
     for name in ("json", "families"):
-        path = getattr(options, name)
+        path = getattr(options, name, None)
         if path is not None and path.exists() and not path.is_file():
             raise ValueError(f"--{name} {path} is not a file: give the name of a file to write")
+
+
+def _check_families(options: argparse.Namespace) -> None:
+    from bbgm.published import read_solvers
+
     if options.families and options.json and options.families.absolute() == options.json.absolute():
         raise ValueError(f"--json and --families are both {options.json}: give two different files")
     if options.families and options.families.exists():
@@ -135,9 +143,8 @@ def _bench(options: argparse.Namespace) -> None:
     from bbgm.base.progress import progress
     from bbgm.bench.solver import bench_solver, report
 
-    if options.repeats < 1:
-        raise ValueError(f"--repeats is {options.repeats}, expected 1 or more")
-    _check_targets(options)
+    _check_folder(options)
+    _check_families(options)
     with _ended_by_ctrl_c(options.method):
         records = bench_solver(
             options.folder,
@@ -166,10 +173,7 @@ def _bench_peers(options: argparse.Namespace) -> None:
     from bbgm.base.progress import progress
     from bbgm.bench.live import bench_peers, busiest, chosen_peers, family_rows, is_shared, peers_report
 
-    if options.repeats < 1:
-        raise ValueError(f"--repeats is {options.repeats}, expected 1 or more")
-    if options.json is not None and options.json.exists() and not options.json.is_file():
-        raise ValueError(f"--json {options.json} is not a file: give the name of a file to write")
+    _check_folder(options)
     peers, missing = chosen_peers(options.peers and options.peers.split(","))
     for line in missing:
         print(line)

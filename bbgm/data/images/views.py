@@ -20,6 +20,7 @@ _SIDE = re.compile(r"Left|Right|left|right|(?<![A-Za-z])[LR](?=_)")
 
 BORDER = 4
 """Keypoints stay this far from the edge of the frame, px."""
+_MIRROR = ViewsConfig(count=1, rotation=0, scale=0, stretch=0, translation=0, mirror=True)
 
 
 def view_of(image: KeypointImage, number: int, settings: ViewsConfig) -> KeypointImage:
@@ -39,6 +40,11 @@ def view_of(image: KeypointImage, number: int, settings: ViewsConfig) -> Keypoin
         xy=xy,
         view=(*matrix[0].tolist(), float(shift[0]), *matrix[1].tolist(), float(shift[1])),
     )
+
+
+def mirror_image(image: KeypointImage) -> KeypointImage:
+    """The view of an image in a mirror, with its keypoints in the same order; left and right change names."""
+    return view_of(image, 1, _MIRROR)
 
 
 def is_mirrored(number: int, settings: ViewsConfig) -> bool:

@@ -7,7 +7,7 @@ graph does not depend on how a pair shuffles its keypoints, and each is refined 
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import cast
 
@@ -18,6 +18,7 @@ from torch.func import functional_call
 
 from bbgm.config import AFFINITIES, LAYERS, MARGINS, SPLINES
 from bbgm.data.images.keypoints import Dataset
+from bbgm.data.images.views import mirror_image
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.features.cache import Features, compute_maps, features_in_maps
 from bbgm.graphs.delaunay import Graph
@@ -34,6 +35,7 @@ from bbgm.methods.bbgm.contrast.loss import ContrastLoss
 from bbgm.methods.bbgm.contrast.projection import Projection
 from bbgm.methods.bbgm.contrast.teacher import LEFT_OUT, Teacher
 from bbgm.methods.bbgm.count import CountHead, shift_to_counts
+from bbgm.methods.bbgm.forward_pass import ForwardPass
 from bbgm.methods.bbgm.geometry.adversary import Look, adversarial, buffers_kept
 from bbgm.methods.bbgm.geometry.jitter import jittered
 from bbgm.methods.bbgm.geometry.positions import PositionEncoder
@@ -46,41 +48,6 @@ from bbgm.methods.bbgm.settings import BBGMRun, SolverConfig
 from bbgm.methods.bbgm.unmatched import UnmatchedCosts
 from bbgm.methods.losses import true_matches
 from bbgm.methods.spline.convolution import SplineConv
-
-
-@dataclass(frozen=True, eq=False)
-class ForwardPass:
-    """What the network computes of P pairs, padded with zeros to the largest of them.
-
-    Attributes:
-        graphs: of the sources and of the targets, P each, in the order of the pairs' kept keypoints. Without quadratic
-            costs they have no edges.
-        refined: features of the sources' and of the targets' keypoints, (P, n1, C) and (P, n2, C).
-        g: both global vectors of each pair, joined and normalised, (P, 2 Cg).
-        unary: c^v, (P, n1, n2).
-        quadratic: c^e, (P, E1, E2).
-    """
-
-    graphs: tuple[list[Graph], list[Graph]]
-    refined: tuple[Tensor, Tensor]
-    g: Tensor
-    unary: Tensor
-    quadratic: Tensor
-
-    def instances(self) -> list[Instance[Tensor]]:
-        """The combinatorial instance of each pair."""
-        result = []
-        for unary, quadratic, one, two in zip(self.unary, self.quadratic, *self.graphs, strict=True):
-            edges1, edges2 = one.edges, two.edges
-            result.append(
-                Instance(
-                    unary=unary[: len(one.xy), : len(two.xy)],
-                    edges1=edges1,
-                    edges2=edges2,
-                    quadratic=quadratic[: len(edges1), : len(edges2)],
-                )
-            )
-        return result
 
 
 class BBGM(VisualMatcher):
@@ -297,7 +264,7 @@ class BBGM(VisualMatcher):
     @torch.no_grad()
     def _instances(self, pairs: Sequence[KeypointPair]) -> Iterator[list[Instance]]:
         """The instances of some hundred pairs at a time, without gradients; all their costs go to the CPU together."""
-        for part in self.forward_passes(*self.sides_of(pairs)):
+        for part in self._passes_at_test(pairs):
             on_cpu = replace(part, unary=part.unary.cpu(), quadratic=part.quadratic.cpu())
             instances = [instance.numpy() for instance in on_cpu.instances()]
             if self.count_head is not None:
@@ -305,6 +272,17 @@ class BBGM(VisualMatcher):
                 counts = self.count_head.counts([instance.unary for instance in part.instances()])
                 instances = shift_to_counts(instances, counts, self.solver).instances
             yield instances
+
+    def _passes_at_test(self, pairs: Sequence[KeypointPair]) -> Iterator[ForwardPass]:
+        """As `forward_passes`; with ``network.mirrored`` the vertex costs are a mean of two."""
+        passes = self.forward_passes(*self.sides_of(pairs))
+        if not self._config.network.mirrored:
+            return passes
+        images = {image.image_id: image for pair in pairs for image in (pair.source, pair.target)}
+        seen = {name: mirror_image(image) for name, image in images.items()}
+        reverse = [replace(p, source=seen[p.source.image_id], target=seen[p.target.image_id]) for p in pairs]
+        others = self.forward_passes(*self.sides_of(reverse))
+        return (replace(part, unary=(part.unary + other.unary) / 2) for part, other in zip(passes, others, strict=True))
 
     def _refine(self, x: Tensor, graphs: Sequence[Graph]) -> Tensor:
         if self.positions is not None and self._positions_first:

@@ -46,6 +46,9 @@ class NetworkConfig(BackboneConfig):
     )
     positions: PositionsConfig = PositionsConfig()
     transformer: TransformerConfig = TransformerConfig()
+    mirrored: bool = Field(
+        False, description="at test, vertex costs are the mean of those of a pair and of its mirror image"
+    )
     projection: Count = Field(0, description="channels after the projection head; 0: there is none")
 
     @model_validator(mode="after")

@@ -7,6 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from bbgm.data.images.views import mirror_image
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.features.cache import compute_features
 from bbgm.graphs.delaunay import delaunay_graph, pseudo_coordinates
@@ -49,6 +50,18 @@ def test_costs_are_the_papers_for_every_pair_of_a_mixed_batch(pairs):
             torch.testing.assert_close(costs.quadratic, quadratic, rtol=1e-4, atol=1e-5)
             assert edge_set(costs.edges1) == edge_set(delaunay_graph(pair.source.xy[pair.kept1]).edges)
             assert edge_set(costs.edges2) == edge_set(delaunay_graph(pair.target.xy[pair.kept2]).edges)
+
+
+def test_mirrored_vertex_costs_are_the_mean_of_a_pair_and_its_mirror_image(pairs):
+    matcher = trained_a_little(make_config(), pairs)
+    mirrored = BBGM(make_config(network={"mirrored": True})).eval()
+    mirrored.load_state_dict(matcher.state_dict())
+    reverse = [KeypointPair(mirror_image(p.source), mirror_image(p.target), p.kept1, p.kept2) for p in pairs]
+    both = zip(mirrored.instances(pairs), matcher.instances(pairs), matcher.instances(reverse), strict=True)
+    for found, own, seen in both:
+        assert np.abs(own.unary - seen.unary).max() > 1e-3
+        np.testing.assert_allclose(found.unary, (own.unary + seen.unary) / 2, atol=1e-5)
+        np.testing.assert_array_equal(found.quadratic, own.quadratic)
 
 
 def test_matching_follows_the_order_of_the_keypoints(pairs):

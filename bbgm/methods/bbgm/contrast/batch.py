@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -14,9 +13,7 @@ from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.matching.instance import Instance
 from bbgm.methods.bbgm.affinity import Affinity
 from bbgm.methods.bbgm.contrast.settings import ContrastConfig
-
-if TYPE_CHECKING:
-    from bbgm.methods.bbgm.network import ForwardPass
+from bbgm.methods.bbgm.forward_pass import ForwardPass
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +80,7 @@ class Batch:
     def of(
         cls,
         pairs: Sequence[KeypointPair],
-        passes: Sequence["ForwardPass"],
+        passes: Sequence[ForwardPass],
         affinity: Affinity,
         scales: Tensor,
         settings: ContrastConfig,

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -12,9 +12,7 @@ from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.methods.bbgm.affinity import Affinity
 from bbgm.methods.bbgm.contrast.batch import Batch
 from bbgm.methods.bbgm.contrast.settings import ContrastConfig
-
-if TYPE_CHECKING:
-    from bbgm.methods.bbgm.network import ForwardPass
+from bbgm.methods.bbgm.forward_pass import ForwardPass
 
 LARGEST = math.log(100)
 """Of l, which is kept in [0, log 100], as in COMMON and in CLIP before it."""
@@ -38,7 +36,7 @@ class ContrastLoss(nn.Module):
         ]
         self.log_scale = nn.Parameter(torch.full((2,), -math.log(settings.temperature)))
 
-    def batch(self, pairs: Sequence[KeypointPair], passes: Sequence["ForwardPass"], affinity: Affinity) -> Batch:
+    def batch(self, pairs: Sequence[KeypointPair], passes: Sequence[ForwardPass], affinity: Affinity) -> Batch:
         """What the terms look at; see `Batch.of`."""
         return Batch.of(pairs, passes, affinity, self.log_scale.exp(), self._settings)
 
