@@ -11,10 +11,24 @@ from bbgm.base.reading.untrusted import repeated
 LONGEST, MOST_VALUES, DEEPEST = 2**18, 100_000, 50
 """Bytes of a file; values that it may have with its aliases written out, and levels of them. Configurations have some
 thousand bytes and eight levels."""
+_TOO_DEEP = f"its values are nested more than {DEEPEST} levels deep"
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuses a key that occurs twice, where YAML's readers silently take the last one."""
+    """Refuses a key that occurs twice, where YAML's readers silently take the last one, and what is nested too deep.
+
+    PyYAML's time grows with the square of the depth.
+    """
+
+    level = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        self.level += 1
+        if self.level > DEEPEST:
+            raise ValueError(_TOO_DEEP)
+        node = super().compose_node(parent, index)
+        self.level -= 1
+        return node
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         if twice := repeated(key.value for key, _ in node.value if isinstance(key.value, str)):
@@ -72,7 +86,7 @@ def _measure(node: yaml.Node, known: dict[yaml.Node, int], level: int) -> int:
     if known.get(node) == 0:
         raise ValueError("an alias stands for something that contains it")
     if level > DEEPEST:
-        raise ValueError(f"its values are nested more than {DEEPEST} levels deep")
+        raise ValueError(_TOO_DEEP)
     if node in known or not isinstance(node, yaml.CollectionNode):
         return known.get(node, 1)
     known[node] = 0

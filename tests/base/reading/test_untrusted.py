@@ -20,6 +20,17 @@ def test_json_may_be_so_deep_and_no_deeper(start: str, end: str) -> None:
             parse_json(nested(levels))
 
 
+@pytest.mark.parametrize(("start", "end"), [("[", "]"), ("{a: ", "}"), ("- ", "")])
+def test_yaml_may_be_so_deep_and_no_deeper(start: str, end: str) -> None:
+    def nested(levels: int) -> bytes:
+        return (start * levels + "1" + end * levels).encode()
+
+    assert parse_yaml(nested(yaml_files.DEEPEST - 1))
+    for levels in (yaml_files.DEEPEST, 500, 50_000):
+        with pytest.raises(ValueError, match=f"nested more than {yaml_files.DEEPEST} levels"):
+            parse_yaml(nested(levels))
+
+
 def test_json_is_read_as_it_is() -> None:
     assert parse_json(b'{"a": [1, {"b": null}], "a": 2}') == {"a": 2}
     with pytest.raises(ValueError, match="'a' occurs twice"):
