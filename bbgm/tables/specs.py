@@ -114,7 +114,7 @@ GRADIENTS = (
 
 BEYOND = (
     *("bbgm", "unary_costs", "sinkhorn", "info_nce", "info_nce_positions", "info_nce_views", "transformer"),
-    *("bbgm_views", "bbgm_info_nce"),
+    *("sup_con", "bbgm_views", "bbgm_info_nce"),
 )
 """From the paper's method to the best, one change at a time; then what the solver's loss does with these changes."""
 
