@@ -27,6 +27,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     tune = commands.add_parser("tune", help="compare settings on held-out training images; test images are not used")
     tune.add_argument("--seed", type=int, default=0, help="seed of all random numbers (default %(default)s)")
     tune.add_argument("--folds", type=int, default=3, help="parts of the training images (default %(default)s)")
+    tune.add_argument("--held", type=positive, help="hold out the first so many folds only (default: all)")
     tune.add_argument("--pairs", type=positive, default=200, help="of a class and fold (default %(default)s)")
     tune.add_argument("--record", action="store_true", help="write the numbers to measured/BUDGET/tuning.csv")
     tune.set_defaults(command=_tune)
@@ -115,10 +116,10 @@ def _tune(options: argparse.Namespace) -> None:
     if options.record:
         check_record(combinations[0][1][0])
     for setting, (config,) in combinations:
-        trial = _unless_diverged(setting, partial(tune, config, options.folds, options.pairs))
+        trial = _unless_diverged(setting, partial(tune, config, options.folds, options.pairs, held=options.held))
         if trial is None:
             continue
-        parts = " ".join(f"{100 * one:.1f}" for one in trial.accuracies)
+        parts = " ".join(f"{100 * one:.1f}" for one in trial.scores)
         print(f"{100 * trial.mean:5.1f} % ({parts}), {trial.seconds:.0f} s: {setting}", flush=True)
         if options.record:
             record_tuning(config, setting, trial)
@@ -136,9 +137,9 @@ def _compare(options: argparse.Namespace) -> None:
         trial = _unless_diverged(setting, partial(compare, configs))
         if trial is None:
             continue
-        first = first or list(trial.accuracies)
-        parts = " ".join(f"{100 * one:.2f}" for one in trial.accuracies)
-        changes = " ".join(f"{100 * (one - other):+.2f}" for one, other in zip(trial.accuracies, first, strict=True))
+        first = first or list(trial.scores)
+        parts = " ".join(f"{100 * one:.2f}" for one in trial.scores)
+        changes = " ".join(f"{100 * (one - other):+.2f}" for one, other in zip(trial.scores, first, strict=True))
         print(
             f"{100 * trial.mean:6.2f} % ({parts}; minus the first {changes}), {trial.seconds:.0f} s: {setting}",
             flush=True,

@@ -92,6 +92,7 @@ TERMS: Registry[Any] = Registry(
     {
         "info_nce": "bbgm.methods.bbgm.contrast.info_nce:info_nce",
         "pair_nce": "bbgm.methods.bbgm.contrast.info_nce:pair_nce",
+        "partial_nce": "bbgm.methods.bbgm.contrast.partial_nce:partial_nce",
         "sup_con": "bbgm.methods.bbgm.contrast.sup_con:sup_con",
         "edge_nce": "bbgm.methods.bbgm.contrast.edge_nce:edge_nce",
         "within": "bbgm.methods.bbgm.contrast.consistency:within",

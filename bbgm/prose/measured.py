@@ -124,7 +124,7 @@ def record_tuning(
         ValueError: as `check_record`.
     """
     label, path = _label(config), _file(config, name, root)
-    percent = [100 * one for one in trial.accuracies]
+    percent = [100 * one for one in trial.scores]
     hardware = machine.hardware(machine.device())
     line = {
         "table": label,

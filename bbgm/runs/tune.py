@@ -19,6 +19,7 @@ from bbgm.methods.base import make_matcher
 from bbgm.runs.checkpoint import Checkpoints
 from bbgm.runs.evaluate import Evaluation, evaluate
 from bbgm.runs.fit import fit, make_optimiser
+from bbgm.scoring.metrics import main_score
 
 
 @dataclass(frozen=True)
@@ -26,19 +27,20 @@ class Trial:
     """What a configuration reaches on held-out training images, or on the test images.
 
     Attributes:
-        accuracies: mean over the classes, one for each fold or seed, in [0, 1].
+        scores: mean over the classes, one for each fold or seed, in [0, 1]: F1 with the filter ``unfiltered``, else the
+            accuracy.
         pairs: how many pairs were matched in all of them together.
         seconds: of training and evaluation.
     """
 
-    accuracies: tuple[float, ...]
+    scores: tuple[float, ...]
     pairs: int
     seconds: float
 
     @property
     def mean(self) -> float:
         """Mean over the folds or seeds, in [0, 1]."""
-        return float(np.mean(self.accuracies))
+        return float(np.mean(self.scores))
 
 
 def grid(options: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
@@ -84,7 +86,9 @@ def hold_out(dataset: Dataset, fold: int, folds: int) -> Dataset:
     return Dataset(dataset.name, train, test, dataset.errata_applied, {}, dataset.dropped, dataset.hidden)
 
 
-def tune(config: RunConfig, folds: int = 3, pairs_per_class: int = 200, progress: bool = False) -> Trial:
+def tune(
+    config: RunConfig, folds: int = 3, pairs_per_class: int = 200, progress: bool = False, held: int | None = None
+) -> Trial:
     """Train a configuration on all folds but one and evaluate it on that one, for each fold; nothing is kept.
 
     Args:
@@ -92,13 +96,17 @@ def tune(config: RunConfig, folds: int = 3, pairs_per_class: int = 200, progress
         folds: into how many parts the training images of each class are divided.
         pairs_per_class: of held-out images, for each fold.
         progress: bars on stderr, if that is a terminal.
+        held: hold out the first so many folds only, one after another; None: all.
 
     Raises:
         ValueError: as `hold_out`; fewer than two folds, or no pairs; a configuration that starts from a parent, or
             diverges.
     """
+    held = folds if held is None else held
     if folds < 2:
         raise ValueError(f"{folds} folds leave nothing to train on: use 2 or more")
+    if not 1 <= held <= folds:
+        raise ValueError(f"{held} of {folds} folds cannot be held out one after another: use 1 to {folds}")
     if pairs_per_class < 1:
         raise ValueError(f"{pairs_per_class} pairs of a class leave nothing to evaluate: use 1 or more")
     if config.parent is not None:
@@ -107,8 +115,9 @@ def tune(config: RunConfig, folds: int = 3, pairs_per_class: int = 200, progress
     update = {"test_pairs_per_class": pairs_per_class, "test_sets_per_class": 0}
     protocol: ProtocolConfig = config.protocol.model_copy(update=update)
     dataset = open_dataset(config.data, config.protocol)
-    parts = (hold_out(dataset, fold, folds) for fold in range(folds))
-    return _trial([_train_and_test(config, part, protocol, progress) for part in parts], began)
+    parts = (hold_out(dataset, fold, folds) for fold in range(held))
+    score = main_score(protocol.filter)
+    return _trial([_train_and_test(config, part, protocol, progress) for part in parts], score, began)
 
 
 def compare(configs: Sequence[RunConfig], progress: bool = False) -> Trial:
@@ -124,7 +133,10 @@ def compare(configs: Sequence[RunConfig], progress: bool = False) -> Trial:
     began = time.perf_counter()
     datasets = (open_dataset(config.data, config.protocol) for config in configs)
     runs = zip(configs, datasets, strict=True)
-    return _trial([_train_and_test(config, dataset, config.protocol, progress) for config, dataset in runs], began)
+    score = main_score(configs[0].protocol.filter)
+    return _trial(
+        [_train_and_test(config, dataset, config.protocol, progress) for config, dataset in runs], score, began
+    )
 
 
 def _train_and_test(config: RunConfig, dataset: Dataset, protocol: ProtocolConfig, progress: bool) -> Evaluation:
@@ -136,6 +148,9 @@ def _train_and_test(config: RunConfig, dataset: Dataset, protocol: ProtocolConfi
         return evaluate(matcher, dataset, protocol, progress)
 
 
-def _trial(evaluations: Sequence[Evaluation], began: float) -> Trial:
-    accuracies = tuple(one.mean["accuracy"] for one in evaluations)
-    return Trial(accuracies, sum(len(one.predictions) for one in evaluations), time.perf_counter() - began)
+def _trial(evaluations: Sequence[Evaluation], score: str, began: float) -> Trial:
+    return Trial(
+        tuple(one.mean[score] for one in evaluations),
+        sum(len(one.predictions) for one in evaluations),
+        time.perf_counter() - began,
+    )

@@ -131,6 +131,11 @@ SCORES: dict[str, Measure] = {"accuracy": accuracy, "f1": f1, "precision": preci
 """In [0, 1]: what is averaged over the classes."""
 
 
+def main_score(keypoint_filter: str) -> str:
+    """The key of `SCORES` that the paper reports: F1 where keypoints without a partner stay, else accuracy (Sec. 4.1)."""
+    return "f1" if keypoint_filter == "unfiltered" else "accuracy"
+
+
 def in_percent(measure: Measure) -> Measure:
     """A score in [0, 1] as one in %."""
     return lambda counts: 100 * measure(counts)

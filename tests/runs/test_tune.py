@@ -12,6 +12,7 @@ from bbgm.config import load_run
 from bbgm.data import open_dataset
 from bbgm.data.images.keypoints import Dataset
 from bbgm.prose import check_record, read_measured, record_tuning
+from bbgm.runs.evaluate import Evaluation, evaluate
 from bbgm.runs.train import run
 from bbgm.runs.tune import Trial, compare, grid, hold_out, nested, tune
 
@@ -58,6 +59,8 @@ def test_what_cannot_be_held_out(dataset: Dataset) -> None:
         tune(load_run("gmn_pl", "smoke", 0), folds=1)
     with pytest.raises(ValueError, match="0 pairs of a class leave nothing to evaluate"):
         tune(load_run("gmn_pl", "smoke", 0), pairs_per_class=0)
+    with pytest.raises(ValueError, match="4 of 3 folds cannot be held out one after another: use 1 to 3"):
+        tune(load_run("gmn_pl", "smoke", 0), held=4)
     with pytest.raises(ValueError, match="bbgm_pt starts from bbgm_pretrain"):
         tune(load_run("bbgm_pt", "smoke", 0), folds=2)
 
@@ -65,11 +68,22 @@ def test_what_cannot_be_held_out(dataset: Dataset) -> None:
 def test_a_trial_is_reproducible_and_depends_on_the_settings() -> None:
     config = load_run("gmn_pl", "smoke", 0, **SMALL)
     one, again = (tune(config, folds=2, pairs_per_class=4) for _ in range(2))
-    assert one.accuracies == again.accuracies
-    assert (len(one.accuracies), one.pairs) == (2, 2 * 4 * 5)
-    assert one.mean == np.mean(one.accuracies)
+    assert one.scores == again.scores
+    assert (len(one.scores), one.pairs) == (2, 2 * 4 * 5)
+    assert one.mean == np.mean(one.scores)
     changed = load_run("gmn_pl", "smoke", 0, **{**SMALL, "optimiser": {"epochs": 0}})
-    assert tune(changed, folds=2, pairs_per_class=4).accuracies != one.accuracies
+    assert tune(changed, folds=2, pairs_per_class=4).scores != one.scores
+    assert tune(config, folds=2, pairs_per_class=4, held=1).scores == one.scores[:1]
+
+
+def test_without_a_filter_a_trial_is_scored_by_f1() -> None:
+    config = load_run("gmn_pl", "smoke", 0, filter="unfiltered", **SMALL)
+    found: list[Evaluation] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bbgm.runs.tune.evaluate", lambda *args: found.append(evaluate(*args)) or found[-1])
+        trial = tune(config, folds=2, pairs_per_class=4, held=1)
+    assert trial.scores == (found[0].mean["f1"],)
+    assert trial.scores != (found[0].mean["accuracy"],)
 
 
 def test_the_files_of_a_run_do_not_change(tmp_path) -> None:
@@ -115,20 +129,20 @@ def test_a_comparison_trains_and_tests_as_runs_do(tmp_path: Path) -> None:
     configs = [load_run("harg_ssvm", "smoke", seed, **SMALL) for seed in (0, 1)]
     trial = compare(configs)
     runs = [run(config, tmp_path / str(config.seed), progress=False) for config in configs]
-    assert list(trial.accuracies) == [one.metrics["mean"]["accuracy"] for one in runs]
+    assert list(trial.scores) == [one.metrics["mean"]["accuracy"] for one in runs]
     assert trial.pairs == sum(one.metrics["n_pairs"] for one in runs)
     for number in (1, 2):  # of one run there is no deviation
-        kept = replace(trial, accuracies=trial.accuracies[:number])
+        kept = replace(trial, scores=trial.scores[:number])
         path = record_tuning(configs[0], "harg.c=10", kept, tmp_path, name="x")
         frame = read_measured("smoke/x", tmp_path)
         assert path == tmp_path / "smoke" / "x.csv"
-        assert frame["value"].tolist() == pytest.approx([100 * np.mean(kept.accuracies)], abs=1e-3)
+        assert frame["value"].tolist() == pytest.approx([100 * np.mean(kept.scores)], abs=1e-3)
         assert frame["std"].isna().tolist() == [number == 1]
 
 
 def test_tuning_makes_model_graphs_of_the_images_that_are_not_held_out() -> None:
     trial = tune(load_run("harg_prototype", "smoke", 0), folds=2, pairs_per_class=4)
-    assert len(trial.accuracies) == 2
+    assert len(trial.scores) == 2
     assert trial.mean > 0.5
 
 

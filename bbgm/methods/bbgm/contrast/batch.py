@@ -53,6 +53,8 @@ class Batch:
         rows, columns: (N1, N2), similarities of a source's keypoint to all targets', and of a target's keypoint to all
             sources', computed as its own pair computes them. Within a pair both are the same.
         edges: of each pair; empty where no term asks for them.
+        costs: vertex costs (n1, n2) of each pair, and its truth (n1,) int64, -1 = without a partner; empty where no
+            term asks for them.
         scale, edge_scale: e^l, the inverse of the learned temperature of keypoints and of edges, scalars.
         settings: of the losses.
         teacher: the same batch as the teacher sees it, without gradients; None: there is none.
@@ -70,6 +72,7 @@ class Batch:
     rows: Tensor
     columns: Tensor
     edges: tuple[Edges, ...]
+    costs: tuple[tuple[Tensor, Tensor], ...]
     scale: Tensor
     edge_scale: Tensor
     settings: ContrastConfig
@@ -122,11 +125,32 @@ class Batch:
             for index in (*of_pair, *labels, found, matched[found])
         )
         edges: tuple[Edges, ...] = ()
+        costs: tuple[tuple[Tensor, Tensor], ...] = ()
         if "edge_nce" in settings.terms:
             instances = (instance for one in passes for instance in one.instances())
             edges = tuple(Edges.of(pair, instance) for pair, instance in zip(pairs, instances, strict=True))
+        if "partial_nce" in settings.terms:
+            padded = (unary for one in passes for unary in one.unary)
+            costs = tuple(
+                (unary[: len(pair.kept1), : len(pair.kept2)], torch.from_numpy(pair.truth).to(x.device, torch.int64))
+                for pair, unary in zip(pairs, padded, strict=True)
+            )
         return cls(
-            x, y, pair1, pair2, label1, label2, true1, true2, rows, columns, edges, scales[0], scales[1], settings
+            x,
+            y,
+            pair1,
+            pair2,
+            label1,
+            label2,
+            true1,
+            true2,
+            rows,
+            columns,
+            edges,
+            costs,
+            scales[0],
+            scales[1],
+            settings,
         )
 
     def taught_by(self, teacher: "Batch", alpha: float) -> "Batch":

@@ -117,6 +117,37 @@ def test_edge_nce(pairs):
         torch.testing.assert_close(matcher.loss(pairs), torch.stack(losses).mean(), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("unmatched", ["none", "learned"])
+def test_partial_nce(pairs, unmatched):
+    """Each keypoint among those of the other image and no partner; costs of unmatched keypoints count, if learned."""
+    matcher = with_terms(terms={"partial_nce": 2.0}, network={"unmatched": unmatched}).eval()
+    if unmatched == "learned":
+        torch.nn.init.normal_(matcher.unmatched_costs.cost.weight)
+    with torch.no_grad():
+        losses = {"rows": [], "columns": []}
+        for pair, cost in zip(pairs, matcher.costs(pairs), strict=True):
+            (n1, n2), nothing = cost.unary.shape, torch.zeros(1)
+            partners = {int(j): i for i, j in enumerate(pair.truth) if j >= 0}
+            for i, j in enumerate(pair.truth):
+                logits = torch.cat([-START * cost.unary[i], nothing])
+                losses["rows"].append(-torch.log_softmax(logits, 0)[j if j >= 0 else n2])
+            for j in range(n2):
+                logits = torch.cat([-START * cost.unary[:, j], nothing])
+                losses["columns"].append(-torch.log_softmax(logits, 0)[partners.get(j, n1)])
+        assert any((pair.truth < 0).any() for pair in pairs)
+        expected = sum(torch.stack(of).mean() for of in losses.values())
+        torch.testing.assert_close(matcher.loss(pairs), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_partial_nce_teaches_what_stays_unmatched(pairs):
+    """Its gradient reaches the costs of unmatched keypoints, and the offset of the cosine, which is the costs' zero."""
+    network = {"affinity": "cosine", "unmatched": "learned"}
+    matcher = with_terms(terms={"partial_nce": 1.0}, network=network, solver={"full": False})
+    matcher.loss(pairs).backward()
+    assert matcher.unmatched_costs.cost.bias.grad.abs() > 0
+    assert matcher.vertex_affinity.offset.grad.abs() > 0
+
+
 @pytest.mark.parametrize("names", ["class", "shared"])
 def test_sup_con(pairs, names):
     """Both sides of all pairs together; keypoints whose name no other one has are only told from."""
@@ -183,7 +214,7 @@ def test_spread(pairs):
 
 
 def test_terms_of_nothing_are_zero_and_have_a_gradient(make_pair, images):
-    """No true correspondence, and one keypoint for each image."""
+    """No true correspondence, and one keypoint for each image. Only `partial_nce` asks what has no partner."""
     from bbgm.data.sampling.pairs import KeypointPair
 
     apart = KeypointPair(images[0], images[1], np.array([1]), np.array([2]))
@@ -191,7 +222,7 @@ def test_terms_of_nothing_are_zero_and_have_a_gradient(make_pair, images):
         matcher = with_terms(terms={name: 1.0})
         loss = matcher.loss([apart])
         loss.backward()
-        assert loss.item() == 0
+        assert (loss.item() == 0) == (name != "partial_nce")
 
 
 def test_the_loss_is_the_weighted_sum(pairs):
