@@ -149,8 +149,5 @@ def _train_and_test(config: RunConfig, dataset: Dataset, protocol: ProtocolConfi
 
 
 def _trial(evaluations: Sequence[Evaluation], score: str, began: float) -> Trial:
-    return Trial(
-        tuple(one.mean[score] for one in evaluations),
-        sum(len(one.predictions) for one in evaluations),
-        time.perf_counter() - began,
-    )
+    scores = tuple(one.mean[score] for one in evaluations)
+    return Trial(scores, sum(len(one.predictions) for one in evaluations), time.perf_counter() - began)

@@ -132,7 +132,7 @@ SCORES: dict[str, Measure] = {"accuracy": accuracy, "f1": f1, "precision": preci
 
 
 def main_score(keypoint_filter: str) -> str:
-    """The key of `SCORES` that the paper reports: F1 where keypoints without a partner stay, else accuracy (Sec. 4.1)."""
+    """The key of `SCORES` that counts: F1 where keypoints without a partner stay, else accuracy (paper Sec. 4.1)."""
     return "f1" if keypoint_filter == "unfiltered" else "accuracy"
 
 
