@@ -1,8 +1,8 @@
 """Settings of the losses beside the solver's; nothing here needs torch."""
 
-from typing import Literal, Self
+from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator
 
 from bbgm.config import TERMS, Model
 from bbgm.config.models import Count
@@ -19,7 +19,9 @@ class TeacherConfig(Model):
 class ContrastConfig(Model):
     """What is added to the loss of the solver, or replaces it with ``solver.weight: 0``."""
 
-    terms: dict[str, float] = Field(default_factory=dict, description="weight of each; empty: the solver's loss alone")
+    terms: dict[str, float] = Field(
+        default_factory=dict, description="weight of each; 0 leaves it out; empty: the solver's loss alone"
+    )
     similarity: Literal["costs", "cosine"] = Field(
         "costs", description="of keypoints, for info_nce: minus the solver's vertex costs, or the angle of features"
     )
@@ -35,10 +37,11 @@ class ContrastConfig(Model):
     temperature: float = Field(0.07, ge=0.01, le=1, description="at the start; it is learned")
     teacher: TeacherConfig | None = Field(None, description="None: there is none")
 
-    @model_validator(mode="after")
-    def _terms_exist(self) -> Self:
-        for name, weight in self.terms.items():
+    @field_validator("terms")
+    @classmethod
+    def _terms_exist(cls, terms: dict[str, float]) -> dict[str, float]:
+        for name, weight in terms.items():
             TERMS.check(name)
-            if weight <= 0:
-                raise ValueError(f"contrast.terms.{name} is {weight}: weights are positive; leave out the others")
-        return self
+            if weight < 0:
+                raise ValueError(f"contrast.terms.{name} is {weight}: weights are not negative; 0 leaves a term out")
+        return {name: weight for name, weight in terms.items() if weight}

@@ -263,7 +263,7 @@ def test_settings_that_make_no_sense():
     for solver, contrast, network, message in (
         ({"weight": 0}, {}, {}, "contrast.terms is empty"),
         ({}, {"terms": {"infonce": 1}}, {}, "not one of"),
-        ({}, {"terms": {"info_nce": 0}}, {}, "weights are positive"),
+        ({}, {"terms": {"info_nce": -1}}, {}, "info_nce is -1.0: weights are not negative; 0 leaves a term out"),
         ({}, {"terms": {"edge_nce": 1}}, {"quadratic": False}, "quadratic: true"),
         ({}, {}, {"positions": {"width": 10, "heads": 4}}, "multiple of"),
     ):
@@ -275,3 +275,8 @@ def test_settings_that_make_no_sense():
 
 def test_the_loss_module_knows_its_terms():
     assert len(ContrastLoss(ContrastConfig(terms={"spread": 1, "within": 2}))._terms) == 2
+
+
+def test_a_term_of_weight_0_is_left_out():
+    """So an experiment that is like another one can drop a term of it."""
+    assert ContrastConfig(terms={"info_nce": 0, "sup_con": 2}) == ContrastConfig(terms={"sup_con": 2})
