@@ -114,9 +114,10 @@ GRADIENTS = (
 
 BEYOND = (
     *("bbgm", "unary_costs", "sinkhorn", "info_nce", "info_nce_positions", "info_nce_views", "transformer"),
-    *("sup_con", "bbgm_views", "bbgm_info_nce"),
+    *("sup_con", "bbgm_long", "bbgm_views", "bbgm_info_nce"),
 )
-"""From the paper's method to the best, one change at a time; then what the solver's loss does with these changes."""
+"""From the paper's method to the best, one change at a time; then what the solver's loss does with more pairs and with
+these changes."""
 
 VOC, WILLOW, SPAIR = map(_columns, ("voc", "willow", "spair"))
 
