@@ -129,10 +129,9 @@ def _without_filter() -> tuple[Row, ...]:
         one = Row(title, measure, setting="pairs=test", methods=("bbgm",), published="Unmatched (%)", scored=False)
         rows.append(one)
     for which in ("first", "all"):
-        rows.append(Row("{}", "f1", which, setting=f"pairs={which}", methods=("bbgm",)))
-        rows.append(
-            Row("{}-Multi", "f1", which, True, setting=f"pairs={which}", methods=("bbgm",), published="{}-Multi")
-        )
+        setting, methods = f"pairs={which}", ("bbgm", "sup_con_partial")
+        rows.append(Row("{}", "f1", which, setting=setting, methods=methods))
+        rows.append(Row("{}-Multi", "f1", which, True, setting=setting, methods=methods, published="{}-Multi"))
     return tuple(rows)
 
 
