@@ -16,6 +16,16 @@ constexpr double max_neighbours = 2147483647;
 // all their labels.
 double table_bytes(const Problem& problem, int which);
 
+// How the bound of method "best" keeps its tables, and the bytes that they and what is made of them take at most.
+struct CoupledNeed {
+  bool implicit;
+  double bytes;
+};
+
+// Tables that are large and mostly without terms are implicit. By the problem alone: it never depends on what memory there
+// is.
+CoupledNeed coupled_need(const Problem& problem);
+
 // The error of a method that ran out of memory.
 TooLarge too_large_to_solve(const Problem& problem, Method method);
 
