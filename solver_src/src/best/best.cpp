@@ -27,9 +27,9 @@ constexpr int star_trial = 2;    // so many, if removals come near
 constexpr double promising[star_trial] = {0.4, 0.8};  // StarBound::nearest() after each of them
 constexpr int quick_work = 8;       // stars that the quick proof may look at, in units of those of the problem
 constexpr double quick_gap = 0.06;  // after its trial, in units of the incumbent: above, it is not pursued
-// Of the tables over the labels left: below, those of the large problem are made after all, at once or at the end.
-constexpr std::int64_t few_entries = 500'000, some_entries = 4'000'000;
-constexpr int tabu_level = 1;       // level before which the first tabu search comes: easy problems are proved by then
+constexpr std::int64_t few_entries =
+    500'000;                   // of tables over the labels left of a large problem: they are made after all
+constexpr int tabu_level = 1;  // level before which the first tabu search comes: easy problems are proved by then
 
 // Where a sequence that falls geometrically ends, from three of its values; -inf when it does not fall so.
 double limit_of(const double (&x)[3]) {
@@ -134,13 +134,19 @@ class BestSolver {
 
   // The same for what the cheap bound left over.
   bool prove_rest(const Problem& rest) {
-    if (!coupled_need(rest).implicit) return prove_by_tables(rest);
+    if (!implicit_tables(rest)) return prove_by_tables(rest);
     Problem fewer(0, 0, {}, {}, {}, {});
     {
       ImplicitDual dual(rest);
-      const End end = anneal(rest, dual, false, [&] { return dual.table_entries() <= few_entries; });
+      const auto few = [&dual] { return dual.table_entries() <= few_entries; };
+      double before = -inf;
+      const End end = anneal(rest, dual, false, [&] {
+        const bool falls = dual.last_bound() < before;  // too cold for its numbers
+        before = dual.last_bound();
+        return falls || few();
+      });
       if (end == End::proved) return true;
-      if (end == End::hopeless || dual.table_entries() > some_entries) return last_search();
+      if (end == End::hopeless || !few()) return last_search();
       fewer = restricted(rest, dual.left());
     }
     return prove_by_tables(fewer);
@@ -162,10 +168,18 @@ class BestSolver {
 
   enum class End { proved, hopeless, stopped, done };
 
+  // Sweeps at a temperature: of a large problem, as many more as they have become cheaper, within limits.
+  int sweeps(const CoupledDual&, std::int64_t) const { return limits_.sweeps; }
+  int sweeps(const ImplicitDual& dual, std::int64_t work_at_first) const {
+    const std::int64_t cheaper = work_at_first / std::max<std::int64_t>(1, dual.sweep_work());
+    return limits_.sweeps * static_cast<int>(std::min<std::int64_t>(std::max<std::int64_t>(1, cheaper), 8));
+  }
+
   // Raises the bound at falling temperatures. `stop` is asked after each.
   template <class Dual, class Stop>
   End anneal(const Problem& rest, Dual& dual, bool tree, const Stop& stop) {
     std::vector<double> costs;
+    const std::int64_t work = dual.sweep_work();
     double temperature = (tree ? hottest : hottest_without_tree) * dual.scale();
     const double cooling = tree ? limits_.cooling : std::min(limits_.cooling, cooling_without_tree);
     const bool large = std::min(problem_.n1, problem_.n2) > 8;  // below, branching ends whatever the gap
@@ -180,7 +194,7 @@ class BestSolver {
         primal_.first_search(bound_);
         if (closed()) return End::proved;
       }
-      if (refine(dual, temperature, limits_.sweeps, best(), budget_)) return End::proved;
+      if (refine(dual, temperature, sweeps(dual, work), best(), budget_)) return End::proved;
       const bool risen = dual.last_bound() > bound_;
       bound_ = std::max(bound_, dual.last_bound());
       dual.rounding_costs(costs);

@@ -18,8 +18,7 @@ constexpr double kept = 0.1;     // part of a term's cost that a likely assignme
 }  // namespace
 
 StarBound::StarBound(const Problem& p, const StarLayout& layout, const std::vector<int>& matching)
-    : problem_(p), layout_(layout), part_(p.adj.size()), alive_(p.size(), 1),
-      costs_(p.size(), inf), size_(p.size()) {
+    : problem_(p), layout_(layout), part_(p.adj.size()), alive_(p.size(), 1), costs_(p.size(), inf), size_(p.size()) {
   forced_[0].assign(p.n1, 0);
   forced_[1].assign(p.n2, 0);
   for (int i = 0; i < p.n1; ++i) labels_[0].push_back(p.row_start[i + 1] - p.row_start[i]);

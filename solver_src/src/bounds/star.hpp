@@ -31,7 +31,7 @@ class StarBound {
   int pass(double upper, bool forward);
 
   const std::vector<int>& match() const { return linear_.last().match; }  // of the last bound()
-  int size() const { return size_; }                            // assignments left
+  int size() const { return size_; }                                      // assignments left
   // How near to its removal an assignment came that the last pass left, 0 to 1.
   double nearest() const { return nearest_; }
   // (A,) assignments left.

@@ -51,32 +51,31 @@ TableSizes table_sizes(const Problem& p, int which) {
 
 double table_bytes(const Problem& p, int which) { return table_sizes(p, which).entries * sizeof(double); }
 
-CoupledNeed coupled_need(const Problem& p) {
+bool implicit_tables(const Problem& p) {
   constexpr double large = 8'000'000;    // entries of both graphs; keypoint-size problems have fewer
   constexpr double mostly_without = 16;  // entries for each term
-  const double size = p.size(), n_terms = static_cast<double>(p.terms.size());
   // First a bound that needs no look at the terms: a table for every two nodes.
   double most = 0;
   for (const double n : {static_cast<double>(p.n1), static_cast<double>(p.n2)})
-    most += 0.5 * (size + n) * (size + 4 * n);
-  if (most > large) {
-    const TableSizes left = table_sizes(p, 0), right = table_sizes(p, 1);
-    most = left.entries + right.entries;
-    // Bytes of a term: its entry and its place by column for each graph, and the link between the two; of a row or
-    // column: an offset and where its entries begin. Another third while removed labels are left out.
-    if (most > large && most > mostly_without * n_terms)
-      return {true, 1.3 * (44 * n_terms + 12 * (left.lines + right.lines))};
-  }
-  return {false, 2 * sizeof(double) * most + 40 * n_terms};  // costs and weights; places of the terms
+    most += 0.5 * (p.size() + n) * (p.size() + 4 * n);
+  if (most <= large) return false;
+  const double entries = table_sizes(p, 0).entries + table_sizes(p, 1).entries;
+  return entries > large && entries > mostly_without * static_cast<double>(p.terms.size());
+}
+
+double coupled_bytes(const Problem& p) {
+  if (!implicit_tables(p)) return table_bytes(p, 0) + table_bytes(p, 1);
+  // A term: its entry and its place by column for each graph, the link between the two, and a copy for one of them. A
+  // row or column: an offset and where its entries begin.
+  return 60 * static_cast<double>(p.terms.size()) + 12 * (table_sizes(p, 0).lines + table_sizes(p, 1).lines);
 }
 
 TooLarge too_large_to_solve(const Problem& p, Method method) {
-  const double left = table_bytes(p, 0), best = coupled_need(p).bytes;
+  const double left = table_bytes(p, 0), best = coupled_bytes(p);
   const bool dual = method == Method::dual;
   std::string text = "a problem of " + nodes(p.n1, p.n2) + " with " + std::to_string(p.size()) + " assignments and " +
                      std::to_string(p.terms.size()) + " terms is too large for the memory: method '" +
-                     (dual ? "dual" : "best") + "' needs about " + size_text(dual ? left : best) +
-                     " for its tables";
+                     (dual ? "dual" : "best") + "' needs about " + size_text(dual ? left : best) + " for its tables";
   if (!dual) text += ", 'dual' about " + size_text(left);
   return TooLarge(text + remaining() + remedy);
 }

@@ -16,15 +16,12 @@ constexpr double max_neighbours = 2147483647;
 // all their labels.
 double table_bytes(const Problem& problem, int which);
 
-// How the bound of method "best" keeps its tables, and the bytes that they and what is made of them take at most.
-struct CoupledNeed {
-  bool implicit;
-  double bytes;
-};
+// Whether the bound of method "best" keeps its tables implicit: they would be large and mostly without terms. By the
+// problem alone: it never depends on how much memory there is.
+bool implicit_tables(const Problem& problem);
 
-// Tables that are large and mostly without terms are implicit. By the problem alone: it never depends on what memory there
-// is.
-CoupledNeed coupled_need(const Problem& problem);
+// Bytes of the tables of that bound, in the form that it keeps them in.
+double coupled_bytes(const Problem& problem);
 
 // The error of a method that ran out of memory.
 TooLarge too_large_to_solve(const Problem& problem, Method method);

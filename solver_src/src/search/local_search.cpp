@@ -8,8 +8,8 @@ namespace gm {
 
 LocalSearch::LocalSearch(const Problem& p, const Storage& storage)
     : problem_(p), pair_costs_(p, storage.table_entries), at1_(p.n1, -1), at2_(p.n2, -1), gain_(p.cost),
-      complete_(static_cast<std::int64_t>(p.n1) * p.n2 == p.size()), by_rows_(p.size() >= storage.rows_from), column_(p.n2), pair_(p.n1, 0.0), held_(2 * p.n1),
-      best_(p.n1, -1), tabu_in_(p.size(), 0), tabu_out_(p.n1, 0) {}
+      complete_(static_cast<std::int64_t>(p.n1) * p.n2 == p.size()), by_rows_(p.size() >= storage.rows_from),
+      column_(p.n2), pair_(p.n1, 0.0), held_(2 * p.n1), best_(p.n1, -1), tabu_in_(p.size(), 0), tabu_out_(p.n1, 0) {}
 
 void LocalSearch::insert(int a) {
   const Problem& p = problem_;

@@ -27,7 +27,8 @@ bool PairCosts::tables_fit(std::size_t most_entries) const {
 
 // By binary search: partners of an assignment are sorted.
 double PairCosts::listed(int a, int b) const {
-  const auto begin = problem_.adj.begin() + problem_.adj_start[a], end = problem_.adj.begin() + problem_.adj_start[a + 1];
+  const auto begin = problem_.adj.begin() + problem_.adj_start[a],
+             end = problem_.adj.begin() + problem_.adj_start[a + 1];
   const auto at = std::lower_bound(begin, end, b, [](const Neighbour& n, int number) { return n.a < number; });
   return at != end && at->a == b ? at->cost : 0;
 }

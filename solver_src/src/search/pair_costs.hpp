@@ -1,5 +1,5 @@
-// Costs of the terms between two nodes of graph 1, which a local search looks up at every move: in tables over the labels
-// of both or, where these would be large, in the lists of the problem.
+// Costs of the terms between two nodes of graph 1, which a local search looks up at every move: in tables over the
+// labels of both or, where these would be large, in the lists of the problem.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ class PairCosts {
  public:
   // A node that has terms with another one; the table belongs to both directions.
   struct Link {
-    int node;  // the other end
-    const double* table;  // null: there are no tables
+    int node;                // the other end
+    const double* table;     // null: there are no tables
     int row, column, width;  // first assignment of the smaller and of the larger node, labels of the larger
     bool reversed;           // this end is the larger node
   };

@@ -1,5 +1,5 @@
-// Which labels are left at the nodes of both graphs, what their removal excludes, and each graph's costs. `Side` has the
-// costs of one graph: side.hpp, or bounds/implicit/side.hpp.
+// Which labels are left at the nodes of both graphs, what their removal excludes, and each graph's costs. `Side` has
+// the costs of one graph: side.hpp, or bounds/implicit/side.hpp.
 #pragma once
 
 #include <algorithm>

@@ -8,7 +8,7 @@ namespace gm::implicit {
 struct Lowest {
   static constexpr int most = 12;
   int count = 0;
-  int at[most];         // by increasing value; of equal ones the first comes first
+  int at[most];  // by increasing value; of equal ones the first comes first
   double value[most];
 
   void find(int n, const double* x) {

@@ -1,7 +1,7 @@
-// One graph of the coupled dual where its tables are implicit: a table's entry is an offset of its row plus an offset of
-// its column, but for the entries of terms, which are listed with what they cost beyond that, and for pairs of labels
-// that are the same node of the other graph, which are forbidden. The ascent moves costs by rows and columns and by
-// terms, so this stays so, and memory and time are those of the terms.
+// One graph of the coupled dual where its tables are implicit: a table's entry is an offset of its row plus an offset
+// of its column, but for the entries of terms, which are listed with what they cost beyond that, and for pairs of
+// labels that are the same node of the other graph, which are forbidden. The ascent moves costs by rows and columns and
+// by terms, so this stays so, and memory and time are those of the terms.
 #pragma once
 
 #include <cstddef>
@@ -32,9 +32,9 @@ struct Entry {
 // A table as its rows see it, or as its columns do: lines, and what they cross.
 struct Lines {
   int count, crossing;
-  double* offset;        // (count,)
-  const double* across;  // (crossing,) offsets of what they cross
-  const int* begin;      // (count + 1,) of the entries of a line, as entry() counts
+  double* offset;                 // (count,)
+  const double* across;           // (crossing,) offsets of what they cross
+  const int* begin;               // (count + 1,) of the entries of a line, as entry() counts
   const int *node, *node_across;  // (count,), (crossing,) ascending nodes of the other graph; "unmatched" is last
   const Entry* entries;
   const int* by_column;  // null for rows
@@ -42,8 +42,8 @@ struct Lines {
   int crossed(const Entry& e) const { return by_column ? e.row : e.column; }
 };
 
-// Which labels a line cannot be paired with outside its entries, one line after the other: those of its entries, and the
-// node that is its own.
+// Which labels a line cannot be paired with outside its entries, one line after the other: those of its entries, and
+// the node that is its own.
 class Excluded {
  public:
   // For lines that are asked for in ascending order.
@@ -61,12 +61,12 @@ class Excluded {
 
 struct Side {
   int n = 0;
-  std::vector<int> labels;           // (n,) with "unmatched"
-  std::vector<std::size_t> node_at;  // (n + 1,) start of a node's vector in u, padded to four
-  std::vector<double> u;             // costs of labels
-  std::vector<int> other;            // like u: node of the other graph, -1 for "unmatched"
-  std::vector<char> may_be_idle;     // (n,) may stay unmatched
-  std::vector<Table> tables;         // by row node, then by column node
+  std::vector<int> labels;                      // (n,) with "unmatched"
+  std::vector<std::size_t> node_at;             // (n + 1,) start of a node's vector in u, padded to four
+  std::vector<double> u;                        // costs of labels
+  std::vector<int> other;                       // like u: node of the other graph, -1 for "unmatched"
+  std::vector<char> may_be_idle;                // (n,) may stay unmatched
+  std::vector<Table> tables;                    // by row node, then by column node
   std::vector<std::vector<Incident>> incident;  // (n,)
   Array<double> row_offset, column_offset;      // of all tables, one more than rows or columns for each
   Array<int> row_begin, column_begin;           // the same places: where the entries of a row or column begin

@@ -14,6 +14,14 @@ namespace {
 constexpr double inf = std::numeric_limits<double>::infinity();
 constexpr int block = 64;
 
+void prefetch(const void* place) {
+#ifdef __GNUC__
+  __builtin_prefetch(place, 1);
+#else
+  (void)place;
+#endif
+}
+
 // How much of a term's cost is moved: a and b are, for the tables of graph 1 and of graph 2, its cost less the soft-min
 // of the table, on input; on output what its weight becomes less, as a part of its table's. moved: what graph 1 gives.
 GM_CLONES void balance(double temperature, double* a, double* b, const double* total_a, const double* total_b,
@@ -78,28 +86,42 @@ GM_CLONES void node_odds(const double* u, int width, double least, double temper
 
 // Moves the cost of each term between its two tables, to where the soft-min differences agree.
 void Ascent::tie_terms(Split& split) {
-  for (const int which : {0, 1}) total_[which].assign(split.side[which].tables.size(), 1.0);
+  Side& s1 = split.side[1];
+  total_.assign(s1.tables.size(), 1.0);
+  // What is needed of graph 2's entries, beside each other: the terms of a table of graph 1 are scattered there.
+  shared_.resize(s1.entries.size());
+  for (const Table& table : s1.tables) {
+    const double least = soft_least_[1][table.column_node];
+    const int begin = s1.row_begin[table.row_at], end = s1.row_begin[table.row_at + table.rows];
+    poll(2 * (end - begin));
+    for (int k = begin; k < end; ++k) {
+      const Entry& e = s1.entries[k];
+      shared_[k] = {e.cost + s1.row_offset[table.row_at + e.row] + s1.column_offset[table.column_at + e.column] - least,
+                    e.table};
+    }
+  }
   for (const Table& table : split.side[0].tables) tie_table(split, table);
+  for (std::size_t k = 0; k < shared_.size(); ++k) s1.entries[k].cost += shared_[k].cost;
 }
 
 void Ascent::tie_table(Split& split, const Table& table) {
-  Side &s0 = split.side[0], &s1 = split.side[1];
+  Side& s0 = split.side[0];
+  const int n_entries = static_cast<int>(s0.entries.size());
+  double total = 1;
   const int begin = s0.row_begin[table.row_at], end = s0.row_begin[table.row_at + table.rows];
   const double least0 = soft_least_[0][table.column_node];
   alignas(32) double a[block], b[block], za[block], zb[block], moved[block];
   for (int first = begin; first < end; first += block) {
     const int n = std::min(block, end - first);
     poll(32 * n);
-    double& total = total_[0][s0.entries[first].table];
+    for (int k = first + block; k < std::min(first + 2 * block, n_entries); ++k) prefetch(&shared_[split.link[k]]);
     for (int k = 0; k < n; ++k) {
       const Entry& e0 = s0.entries[first + k];
-      const Entry& e1 = s1.entries[split.link[first + k]];
-      const Table& table1 = s1.tables[e1.table];
+      const Shared& e1 = shared_[split.link[first + k]];
       a[k] = e0.cost + s0.row_offset[table.row_at + e0.row] + s0.column_offset[table.column_at + e0.column] - least0;
-      b[k] = e1.cost + s1.row_offset[table1.row_at + e1.row] + s1.column_offset[table1.column_at + e1.column] -
-             soft_least_[1][table1.column_node];
+      b[k] = e1.cost;
       za[k] = total;
-      zb[k] = total_[1][e1.table];
+      zb[k] = total_[e1.table];
     }
     for (int k = n; k < block; ++k) {
       a[k] = b[k] = inf;
@@ -107,12 +129,11 @@ void Ascent::tie_table(Split& split, const Table& table) {
     }
     balance(temperature_, a, b, za, zb, moved);
     for (int k = 0; k < n; ++k) {
-      if (moved[k] == 0) continue;
-      Entry& e1 = s1.entries[split.link[first + k]];
+      Shared& e1 = shared_[split.link[first + k]];
       s0.entries[first + k].cost -= moved[k];
-      e1.cost += moved[k];
+      e1.cost = moved[k];
       total += a[k];
-      total_[1][e1.table] += b[k];
+      total_[e1.table] += b[k];
     }
   }
 }
