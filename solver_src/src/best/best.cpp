@@ -9,6 +9,8 @@
 #include "bounds/coupled/dual.hpp"
 #include "bounds/star.hpp"
 #include "pair/method.hpp"
+#include "pair/need.hpp"
+#include "pair/restrict.hpp"
 
 namespace gm {
 
@@ -25,7 +27,9 @@ constexpr int star_trial = 2;    // so many, if removals come near
 constexpr double promising[star_trial] = {0.4, 0.8};  // StarBound::nearest() after each of them
 constexpr int quick_work = 8;       // stars that the quick proof may look at, in units of those of the problem
 constexpr double quick_gap = 0.06;  // after its trial, in units of the incumbent: above, it is not pursued
-constexpr int tabu_level = 1;       // level before which the first tabu search comes: easy problems are proved by then
+constexpr std::int64_t few_entries =
+    500'000;                   // of tables over the labels left of a large problem: they are made after all
+constexpr int tabu_level = 1;  // level before which the first tabu search comes: easy problems are proved by then
 
 // Where a sequence that falls geometrically ends, from three of its values; -inf when it does not fall so.
 double limit_of(const double (&x)[3]) {
@@ -70,9 +74,20 @@ class BestSolver {
   bool prove() {
     if (problem_.size() == 0) return true;
     primal_.start();
-    const StarLayout layout(problem_);
-    if (prove_quickly(layout)) return true;
-    StarBound star(problem_, layout, best().assignment);
+    Problem rest(0, 0, {}, {}, {}, {});
+    bool fewer = false;
+    {  // memory that what follows needs
+      const StarLayout layout(problem_);
+      if (prove_quickly(layout)) return true;
+      StarBound star(problem_, layout, best().assignment);
+      if (prove_by_stars(star)) return true;
+      fewer = star.size() < problem_.size();
+      if (fewer) rest = restricted(problem_, star.left());
+    }
+    return prove_rest(fewer ? rest : problem_);
+  }
+
+  bool prove_by_stars(StarBound& star) {
     bound_ = star.bound();
     note();
     if (closed()) return true;
@@ -86,8 +101,7 @@ class BestSolver {
       if (closed() || star.size() == 0) return true;
       if (stalls(star, pass, removed)) break;
     }
-    const Problem rest = star.size() < problem_.size() ? star.remainder() : Problem(0, 0, {}, {}, {}, {});
-    return prove_rest(star.size() < problem_.size() ? rest : problem_);
+    return false;
   }
 
   // More passes would bring little.
@@ -120,9 +134,52 @@ class BestSolver {
 
   // The same for what the cheap bound left over.
   bool prove_rest(const Problem& rest) {
-    std::vector<double> costs;
+    if (!implicit_tables(rest)) return prove_by_tables(rest);
+    Problem fewer(0, 0, {}, {}, {}, {});
+    {
+      ImplicitDual dual(rest);
+      const auto few = [&dual] { return dual.table_entries() <= few_entries; };
+      double before = -inf;
+      const End end = anneal(rest, dual, false, [&] {
+        const bool falls = dual.last_bound() < before;  // too cold for its numbers
+        before = dual.last_bound();
+        return falls || few();
+      });
+      if (end == End::proved) return true;
+      if (end == End::hopeless || !few()) return last_search();
+      fewer = restricted(rest, dual.left());
+    }
+    return prove_by_tables(fewer);
+  }
+
+  bool prove_by_tables(const Problem& rest) {
     CoupledDual dual(rest);
     const bool tree = limits_.branch_work >= least_tree * dual.sweep_work();
+    const End end = anneal(rest, dual, tree, [] { return false; });
+    if (end == End::proved) return true;
+    if (end == End::hopeless) return last_search();
+    budget_.used = 0;
+    budget_.limit = limits_.branch_work;
+    if (budget_.limit >= least_tree * dual.sweep_work() && branch(dual, primal_.search(), primal_.best(), budget_))
+      return true;
+    note();
+    return last_search();
+  }
+
+  enum class End { proved, hopeless, stopped, done };
+
+  // Sweeps at a temperature: of a large problem, as many more as they have become cheaper, within limits.
+  int sweeps(const CoupledDual&, std::int64_t) const { return limits_.sweeps; }
+  int sweeps(const ImplicitDual& dual, std::int64_t work_at_first) const {
+    const std::int64_t cheaper = work_at_first / std::max<std::int64_t>(1, dual.sweep_work());
+    return limits_.sweeps * static_cast<int>(std::min<std::int64_t>(std::max<std::int64_t>(1, cheaper), 8));
+  }
+
+  // Raises the bound at falling temperatures. `stop` is asked after each.
+  template <class Dual, class Stop>
+  End anneal(const Problem& rest, Dual& dual, bool tree, const Stop& stop) {
+    std::vector<double> costs;
+    const std::int64_t work = dual.sweep_work();
     double temperature = (tree ? hottest : hottest_without_tree) * dual.scale();
     const double cooling = tree ? limits_.cooling : std::min(limits_.cooling, cooling_without_tree);
     const bool large = std::min(problem_.n1, problem_.n2) > 8;  // below, branching ends whatever the gap
@@ -135,14 +192,15 @@ class BestSolver {
       if (level >= tabu_level && !searched) {
         searched = true;
         primal_.first_search(bound_);
-        if (closed()) return true;
+        if (closed()) return End::proved;
       }
-      if (refine(dual, temperature, limits_.sweeps, best(), budget_)) return true;
+      if (refine(dual, temperature, sweeps(dual, work), best(), budget_)) return End::proved;
       const bool risen = dual.last_bound() > bound_;
       bound_ = std::max(bound_, dual.last_bound());
       dual.rounding_costs(costs);
-      primal_.round(costs);
+      primal_.round(rest, costs);
       note();
+      if (stop()) return End::stopped;
       if (best().value < before) fruitful = level;
       if (!tree && !risen && fruitful < level) {  // too hot to bring anything: leave the next temperature out
         ++level;
@@ -152,14 +210,9 @@ class BestSolver {
       gaps[1] = gaps[2];
       gaps[2] = best().value - bound_;
       const bool hopeless = large && limit_of(gaps) > limits_.hopeless_gap * dual.scale();
-      if (hopeless && level > tabu_level + 2 && level > fruitful) return last_search();
+      if (hopeless && level > tabu_level + 2 && level > fruitful) return End::hopeless;
     }
-    budget_.used = 0;
-    budget_.limit = limits_.branch_work;
-    if (budget_.limit >= least_tree * dual.sweep_work() && branch(dual, primal_.search(), primal_.best(), budget_))
-      return true;
-    note();
-    return last_search();
+    return End::done;
   }
 
   const Problem& problem_;

@@ -6,19 +6,6 @@
 
 namespace gm {
 
-bool refine(CoupledDual& dual, double temperature, int sweeps, const Incumbent& best, Budget& budget) {
-  dual.anneal(temperature, sweeps);
-  budget.used += (sweeps + 2) * dual.sweep_work();
-  budget.sweeps += sweeps;
-  for (;;) {
-    if (dual.bound() >= best.target()) return true;
-    const int removed = dual.remove_above(best.target());
-    if (dual.empty()) return true;
-    if (8 * removed >= dual.size()) dual.compact();
-    if (removed == 0) return false;
-  }
-}
-
 namespace {
 
 // The node of graph 1 whose labels promise the smallest tree: each counts less the nearer its bound is to the

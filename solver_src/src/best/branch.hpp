@@ -27,7 +27,19 @@ struct BranchOptions {
 };
 
 // Sweeps at one temperature, then bound and removal. True when nothing better than the incumbent is left.
-bool refine(CoupledDual& dual, double temperature, int sweeps, const Incumbent& best, Budget& budget);
+template <class Dual>
+bool refine(Dual& dual, double temperature, int sweeps, const Incumbent& best, Budget& budget) {
+  dual.anneal(temperature, sweeps);
+  budget.used += (sweeps + 2) * dual.sweep_work();
+  budget.sweeps += sweeps;
+  for (;;) {
+    if (dual.bound() >= best.target()) return true;
+    const int removed = dual.remove_above(best.target());
+    if (dual.empty()) return true;
+    if (8 * removed >= dual.size()) dual.compact();
+    if (removed == 0) return false;
+  }
+}
 
 // Refutes every matching cheaper than the incumbent, or finds it and goes on. False when the budget ran out before, or
 // the part of the tree refuted so far says that it will. `share` is the node's part of the tree.

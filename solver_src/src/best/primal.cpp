@@ -38,9 +38,8 @@ void Primal::descend_from(const std::vector<int>& assignment) {
   fuse_and_take();
 }
 
-void Primal::round(const std::vector<double>& costs) {
-  solve_lap(problem_.n1, problem_.n2, costs.data(), lap_);
-  descend_from(lap_.match);
+void Primal::round(const Problem& rest, const std::vector<double>& costs) {
+  descend_from(linear_.solve(rest, costs).match);
 }
 
 void Primal::fuse_and_take() {
@@ -72,7 +71,7 @@ void Primal::last_search(double bound) {
   bool from_incumbent = false;
   for (std::uint64_t seed = 2, agreed = 0; agreed < 2 && used < limit && bound < best_.target(); ++seed) {
     const double before = best_.value, tolerance = std::max(best_.tolerance, 1e-12 * std::fabs(before));
-    tabu(from_incumbent ? best_.assignment : lap_.match, moves, seed, bound);
+    tabu(from_incumbent ? best_.assignment : linear_.last().match, moves, seed, bound);
     used += moves;
     const bool found = best_.value < before - tolerance, same = run_value_ <= before + tolerance;
     agreed = found ? 0 : agreed + (same && !from_incumbent);

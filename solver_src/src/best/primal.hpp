@@ -6,7 +6,7 @@
 
 #include "best/incumbent.hpp"
 #include "best/limits.hpp"
-#include "core/lap.hpp"
+#include "pair/linear.hpp"
 #include "pair/method.hpp"
 #include "search/local_search.hpp"
 
@@ -20,8 +20,8 @@ class Primal {
   void start();
   // The best moves from a matching, (n1,).
   void descend_from(const std::vector<int>& assignment);
-  // The same from the linear assignment over costs, (n1, n2).
-  void round(const std::vector<double>& costs);
+  // The same from the linear assignment over the costs of the assignments of `rest`, a part of the problem.
+  void round(const Problem& rest, const std::vector<double>& costs);
   // A short tabu search from the incumbent. Searches end where they reach `bound`.
   void first_search(double bound);
   // Long tabu searches, for the case that the incumbent cannot be proved.
@@ -41,7 +41,7 @@ class Primal {
   const Tolerance& tolerance_;
   const Limits& limits_;
   LocalSearch search_;
-  LapResult lap_;  // of the last round()
+  LinearAssignment linear_;  // of the last round()
   Incumbent best_;
   double run_value_ = 0;  // best value of the last tabu search alone
 };

@@ -18,8 +18,7 @@ constexpr double kept = 0.1;     // part of a term's cost that a likely assignme
 }  // namespace
 
 StarBound::StarBound(const Problem& p, const StarLayout& layout, const std::vector<int>& matching)
-    : problem_(p), layout_(layout), part_(p.adj.size()), alive_(p.size(), 1),
-      costs_(static_cast<std::size_t>(p.n1) * p.n2, inf), size_(p.size()) {
+    : problem_(p), layout_(layout), part_(p.adj.size()), alive_(p.size(), 1), costs_(p.size(), inf), size_(p.size()) {
   forced_[0].assign(p.n1, 0);
   forced_[1].assign(p.n2, 0);
   for (int i = 0; i < p.n1; ++i) labels_[0].push_back(p.row_start[i + 1] - p.row_start[i]);
@@ -168,26 +167,25 @@ double StarBound::least_value(int a) {
 
 double StarBound::bound() {
   const Problem& p = problem_;
-  for (int a = 0; a < p.size(); ++a)
-    costs_[static_cast<std::size_t>(p.left[a]) * p.n2 + p.right[a]] = alive_[a] ? value(a) : inf;
+  for (int a = 0; a < p.size(); ++a) costs_[a] = alive_[a] ? value(a) : inf;
   return solve_costs();
 }
 
 double StarBound::quick_bound() {
   const Problem& p = problem_;
-  for (int a = 0; a < p.size(); ++a)
-    costs_[static_cast<std::size_t>(p.left[a]) * p.n2 + p.right[a]] = alive_[a] ? least_value(a) : inf;
+  for (int a = 0; a < p.size(); ++a) costs_[a] = alive_[a] ? least_value(a) : inf;
   solved_.assign(p.size(), 0);
   double bound = solve_costs();
   for (int round = 0; round < quick_rounds; ++round) {
     bool all = true;
     for (int i = 0; i < p.n1; ++i) {
-      if (lap_.match[i] < 0) continue;
-      const int a = p.find(i, lap_.match[i]);
+      const int j = linear_.last().match[i];
+      if (j < 0) continue;
+      const int a = p.find(i, j);
       if (solved_[a]) continue;
       solved_[a] = 1;
       all = false;
-      costs_[static_cast<std::size_t>(i) * p.n2 + lap_.match[i]] = value(a);
+      costs_[a] = value(a);
     }
     if (all) break;
     bound = solve_costs();
@@ -197,28 +195,29 @@ double StarBound::quick_bound() {
 
 // The linear assignment over the stars' values.
 double StarBound::solve_costs() {
-  solve_lap(problem_.n1, problem_.n2, costs_.data(), lap_);
+  const double value = linear_.solve(problem_, costs_).value;
   for (int which = 0; which < 2; ++which)
     for (std::size_t i = 0; i < forced_[which].size(); ++i)
       if (forced_[which][i] && labels_[which][i] == 0) return inf;
-  return lap_.value;
+  return value;
 }
 
 int StarBound::pass(double upper, bool forward) {
   const Problem& p = problem_;
+  const LapResult& lap = linear_.last();
   const int before = size_;
   for (int which = 0; which < 2; ++which)
     for (std::size_t i = 0; i < forced_[which].size(); ++i)
-      if (lap_.value - (which == 0 ? lap_.row : lap_.column)[i] >= upper) forced_[which][i] = any_forced_ = true;
+      if (lap.value - (which == 0 ? lap.row : lap.column)[i] >= upper) forced_[which][i] = any_forced_ = true;
   nearest_ = 0;
   // The values and potentials are those of the last bound(): parts that have come since can only raise them.
   for (int step = 0; step < p.size(); ++step) {
     const int a = forward ? step : p.size() - 1 - step;
     if (!alive_[a]) continue;
     const int i = p.left[a], j = p.right[a];
-    const double value = costs_[static_cast<std::size_t>(i) * p.n2 + j];
-    const double spare = std::max(0.0, value - lap_.row[i] - lap_.column[j]);
-    if (lap_.value + spare >= upper) {
+    const double value = costs_[a];
+    const double spare = std::max(0.0, value - lap.row[i] - lap.column[j]);
+    if (lap.value + spare >= upper) {
       remove(a);
       continue;
     }
@@ -238,7 +237,7 @@ int StarBound::pass(double upper, bool forward) {
       part_[cell.mirror] = p.adj[k].cost - part_[k];
     }
   }
-  nearest_ /= std::max(upper - lap_.value, 1e-300);
+  nearest_ /= std::max(upper - lap.value, 1e-300);
   return before - size_;
 }
 
@@ -249,23 +248,6 @@ void StarBound::remove(int a) {
   --labels_[1][problem_.right[a]];
   for (int k = problem_.adj_start[a]; k < problem_.adj_start[a + 1]; ++k)
     part_[k] = part_[layout_.cells[k].mirror] = inf;
-}
-
-Problem StarBound::remainder() const {
-  const Problem& p = problem_;
-  std::vector<int> left, right, index(p.size(), -1);
-  std::vector<double> cost;
-  std::vector<Term> terms;
-  for (int a = 0; a < p.size(); ++a) {
-    if (!alive_[a]) continue;
-    index[a] = static_cast<int>(cost.size());
-    left.push_back(p.left[a]);
-    right.push_back(p.right[a]);
-    cost.push_back(p.cost[a]);
-  }
-  for (const Term& t : p.terms)
-    if (alive_[t.a] && alive_[t.b]) terms.push_back({index[t.a], index[t.b], t.cost});
-  return Problem(p.n1, p.n2, std::move(left), std::move(right), std::move(cost), std::move(terms));
 }
 
 }  // namespace gm

@@ -11,6 +11,7 @@
 #include "bounds/star_layout.hpp"
 #include "core/lap.hpp"
 #include "core/memory.hpp"
+#include "pair/linear.hpp"
 
 namespace gm {
 
@@ -29,12 +30,12 @@ class StarBound {
   // good. Returns the number of assignments removed.
   int pass(double upper, bool forward);
 
-  const std::vector<int>& match() const { return lap_.match; }  // of the last bound()
-  int size() const { return size_; }                            // assignments left
+  const std::vector<int>& match() const { return linear_.last().match; }  // of the last bound()
+  int size() const { return size_; }                                      // assignments left
   // How near to its removal an assignment came that the last pass left, 0 to 1.
   double nearest() const { return nearest_; }
-  // The problem without the removed assignments; nodes keep their numbers.
-  Problem remainder() const;
+  // (A,) assignments left.
+  const std::vector<char>& left() const { return alive_; }
 
  private:
   void split(const std::vector<int>& matching);
@@ -51,12 +52,13 @@ class StarBound {
   std::vector<int> labels_[2];   // assignments left of a node
   std::vector<char> forced_[2];  // a node that every better matching matches
   bool any_forced_ = false;
-  std::vector<double> costs_;   // (n1, n2) star values, +inf where forbidden or removed
+  std::vector<double> costs_;   // (A,) star values, +inf where removed
   Array<double> potential_;     // like StarLayout::nodes: of the star's linear assignment, from the last bound()
   std::vector<double> matrix_;  // of the star that value() looked at last, as are the next two
   std::vector<double> reward_[2];
   std::vector<char> solved_;  // (A,) of quick_bound(): the star's linear assignment is known
-  LapResult star_lap_, lap_;
+  LapResult star_lap_;
+  LinearAssignment linear_;  // over the stars' values
   int size_;
   double nearest_ = 0;
 };

@@ -145,6 +145,7 @@ void solve_lap(int n1, int n2, const double* cost, LapResult& result) {
   }
   augment_rows(n1, width, cost, result);
   result.column.resize(n2);
+  result.owner.resize(n2);
   double value = 0;
   for (const double u : result.row) value += u;
   for (const double v : result.column) value += v;

@@ -1,11 +1,8 @@
 #include "pair/matchings.hpp"
 
 #include <algorithm>
-#include <cstddef>
-#include <limits>
-
 #include "bbgm_solver/solve.hpp"
-#include "core/lap.hpp"
+#include "pair/linear.hpp"
 
 namespace gm {
 
@@ -14,11 +11,8 @@ int count_matches(const std::vector<int>& assignment) {
 }
 
 std::vector<int> linear_matching(const Problem& p, const std::vector<double>& cost) {
-  std::vector<double> table(static_cast<std::size_t>(p.n1) * p.n2, std::numeric_limits<double>::infinity());
-  for (int a = 0; a < p.size(); ++a) table[static_cast<std::size_t>(p.left[a]) * p.n2 + p.right[a]] = cost[a];
-  LapResult lap;
-  solve_lap(p.n1, p.n2, table.data(), lap);
-  return lap.match;
+  LinearAssignment linear;
+  return linear.solve(p, cost).match;
 }
 
 int largest_matching(const Problem& p) {

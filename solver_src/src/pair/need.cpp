@@ -24,32 +24,58 @@ std::string nodes(int n1, int n2) { return std::to_string(n1) + " x " + std::to_
 const char* const remedy =
     ": forbid unlikely matches, use graphs with fewer edges or nodes, or a machine with more memory";
 
-}  // namespace
+struct TableSizes {
+  double entries = 0, lines = 0;  // lines: rows and columns
+};
 
-double table_bytes(const Problem& p, int which) {
+// Of the tables of a graph: one for each two nodes with a common term.
+TableSizes table_sizes(const Problem& p, int which) {
   const std::vector<int>& node = which == 0 ? p.left : p.right;
   const std::vector<int>& start = which == 0 ? p.row_start : p.col_start;
   const std::size_t n = static_cast<std::size_t>(which == 0 ? p.n1 : p.n2);
   std::vector<bool> seen(n * n, false);
-  double entries = 0;
+  TableSizes sizes;
   for (const Term& t : p.terms) {
     const std::size_t i = static_cast<std::size_t>(std::min(node[t.a], node[t.b]));
     const std::size_t k = static_cast<std::size_t>(std::max(node[t.a], node[t.b]));
     if (seen[i * n + k]) continue;
     seen[i * n + k] = true;
-    entries += static_cast<double>(start[i + 1] - start[i] + 1) *
-               static_cast<double>(vec::padded(start[k + 1] - start[k] + 1));
+    const int rows = start[i + 1] - start[i] + 1, columns = start[k + 1] - start[k] + 1;
+    sizes.entries += static_cast<double>(rows) * static_cast<double>(vec::padded(columns));
+    sizes.lines += rows + columns;
   }
-  return entries * sizeof(double);
+  return sizes;
+}
+
+}  // namespace
+
+double table_bytes(const Problem& p, int which) { return table_sizes(p, which).entries * sizeof(double); }
+
+bool implicit_tables(const Problem& p) {
+  constexpr double large = 8'000'000;    // entries of both graphs; keypoint-size problems have fewer
+  constexpr double mostly_without = 16;  // entries for each term
+  // First a bound that needs no look at the terms: a table for every two nodes.
+  double most = 0;
+  for (const double n : {static_cast<double>(p.n1), static_cast<double>(p.n2)})
+    most += 0.5 * (p.size() + n) * (p.size() + 4 * n);
+  if (most <= large) return false;
+  const double entries = table_sizes(p, 0).entries + table_sizes(p, 1).entries;
+  return entries > large && entries > mostly_without * static_cast<double>(p.terms.size());
+}
+
+double coupled_bytes(const Problem& p) {
+  if (!implicit_tables(p)) return table_bytes(p, 0) + table_bytes(p, 1);
+  // A term: its entry and its place by column for each graph, the link between the two, and a copy for one of them. A
+  // row or column: an offset and where its entries begin.
+  return 60 * static_cast<double>(p.terms.size()) + 12 * (table_sizes(p, 0).lines + table_sizes(p, 1).lines);
 }
 
 TooLarge too_large_to_solve(const Problem& p, Method method) {
-  const double left = table_bytes(p, 0), right = table_bytes(p, 1);
+  const double left = table_bytes(p, 0), best = coupled_bytes(p);
   const bool dual = method == Method::dual;
   std::string text = "a problem of " + nodes(p.n1, p.n2) + " with " + std::to_string(p.size()) + " assignments and " +
                      std::to_string(p.terms.size()) + " terms is too large for the memory: method '" +
-                     (dual ? "dual" : "best") + "' needs about " + size_text(dual ? left : left + right) +
-                     " for its tables";
+                     (dual ? "dual" : "best") + "' needs about " + size_text(dual ? left : best) + " for its tables";
   if (!dual) text += ", 'dual' about " + size_text(left);
   return TooLarge(text + remaining() + remedy);
 }

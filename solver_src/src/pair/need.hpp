@@ -16,6 +16,13 @@ constexpr double max_neighbours = 2147483647;
 // all their labels.
 double table_bytes(const Problem& problem, int which);
 
+// Whether the bound of method "best" keeps its tables implicit: they would be large and mostly without terms. By the
+// problem alone: it never depends on how much memory there is.
+bool implicit_tables(const Problem& problem);
+
+// Bytes of the tables of that bound, in the form that it keeps them in.
+double coupled_bytes(const Problem& problem);
+
 // The error of a method that ran out of memory.
 TooLarge too_large_to_solve(const Problem& problem, Method method);
 

@@ -6,10 +6,10 @@
 
 namespace gm {
 
-LocalSearch::LocalSearch(const Problem& p)
-    : problem_(p), pair_costs_(p), at1_(p.n1, -1), at2_(p.n2, -1), gain_(p.cost),
-      complete_(static_cast<std::int64_t>(p.n1) * p.n2 == p.size()), column_(p.n2), pair_(p.n1, 0.0), held_(2 * p.n1),
-      best_(p.n1, -1), tabu_in_(p.size(), 0), tabu_out_(p.n1, 0) {}
+LocalSearch::LocalSearch(const Problem& p, const Storage& storage)
+    : problem_(p), pair_costs_(p, storage.table_entries), at1_(p.n1, -1), at2_(p.n2, -1), gain_(p.cost),
+      complete_(static_cast<std::int64_t>(p.n1) * p.n2 == p.size()), by_rows_(p.size() >= storage.rows_from),
+      column_(p.n2), pair_(p.n1, 0.0), held_(2 * p.n1), best_(p.n1, -1), tabu_in_(p.size(), 0), tabu_out_(p.n1, 0) {}
 
 void LocalSearch::insert(int a) {
   const Problem& p = problem_;
@@ -17,6 +17,7 @@ void LocalSearch::insert(int a) {
   at1_[p.left[a]] = a;
   at2_[p.right[a]] = a;
   for (int k = p.adj_start[a]; k < p.adj_start[a + 1]; ++k) gain_[p.adj[k].a] += p.adj[k].cost;
+  if (watched_) touch(a);
 }
 
 void LocalSearch::remove(int a) {
@@ -25,6 +26,7 @@ void LocalSearch::remove(int a) {
   at1_[p.left[a]] = -1;
   at2_[p.right[a]] = -1;
   for (int k = p.adj_start[a]; k < p.adj_start[a + 1]; ++k) gain_[p.adj[k].a] -= p.adj[k].cost;
+  if (watched_) touch(a);
 }
 
 void LocalSearch::start(const std::vector<int>& assignment) {
@@ -53,6 +55,7 @@ void LocalSearch::keep_if_best() {
 }
 
 void LocalSearch::greedy() {
+  if (by_rows_) return greedy_by_rows();
   for (;;) {
     double least = 0;
     int best = -1;
@@ -80,6 +83,7 @@ void LocalSearch::apply(const Move& move) {
 }
 
 void LocalSearch::descend() {
+  if (by_rows_ && !complete_) return descend_by_rows();  // where all is allowed, a match touches every row
   const double least = -1e-12 * (1e-300 + problem_.largest_cost);
   for (;;) {
     const Move move = best_move(false);

@@ -1,6 +1,7 @@
 // Local search over matchings: insert, drop, replace and swap moves with incrementally kept gains; tabu search on top.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -11,7 +12,14 @@ namespace gm {
 
 class LocalSearch {
  public:
-  explicit LocalSearch(const Problem& problem);
+  // How large problems are kept; any choice gives the same results.
+  struct Storage {
+    std::size_t table_entries = 8'000'000;  // of PairCosts, at most
+    int rows_from = 5'000;                  // assignments from which on the best of each row is remembered
+  };
+
+  explicit LocalSearch(const Problem& problem) : LocalSearch(problem, Storage()) {}
+  LocalSearch(const Problem& problem, const Storage& storage);
 
   // Starts from a matching: assignment[i] = j or -1.
   void start(const std::vector<int>& assignment);
@@ -38,6 +46,12 @@ class LocalSearch {
   };
   Move best_move(bool use_tabu);
   Move best_move_listed(bool use_tabu);
+  void scan_row(int i, std::int64_t now, double aspiration, Move& best);
+  void greedy_by_rows();
+  void descend_by_rows();
+  void touch(int a);
+  void touch_row(int i);
+  void touch_column(int j);
   Move best_move_complete(bool use_tabu);
   void apply(const Move& move);
   void insert(int a);
@@ -50,12 +64,18 @@ class LocalSearch {
   std::vector<int> at1_, at2_;         // chosen assignment of a node of graph 1 / 2, or -1
   std::vector<double> gain_;           // (A,) cost of a plus its terms with the chosen assignments
   const bool complete_;                // every pair of nodes is an assignment
+  const bool by_rows_;                 // the problem is large
   std::vector<double> column_, pair_;  // (n2,), (n1,) scratch of best_move
   std::vector<int> held_;
   double value_ = 0, best_value_ = 0;
   std::vector<int> best_;
   std::vector<std::int64_t> tabu_in_, tabu_out_;  // (A,) first move at which a may enter, (n1,) may be dropped
   std::int64_t time_ = 0;
+  // Of descend_by_rows(): the best move of each row, and the rows for which something has changed since.
+  bool watched_ = false;
+  std::vector<Move> row_move_;
+  std::vector<char> touched_;
+  std::vector<int> touched_rows_;
 };
 
 }  // namespace gm

@@ -21,36 +21,38 @@ LocalSearch::Move LocalSearch::best_move_listed(bool use_tabu) {
   const double aspiration = best_value_ - value_ - 1e-12 * p.largest_cost;
   const std::int64_t now = use_tabu ? time_ : std::numeric_limits<std::int64_t>::max();
   for (int j = 0; j < p.n2; ++j) column_[j] = at2_[j] >= 0 ? -gain_[at2_[j]] : 0.0;
-  for (int i = 0; i < p.n1; ++i) {
-    const int a0 = at1_[i];
-    const double row = a0 >= 0 ? -gain_[a0] : 0.0;
-    if (a0 >= 0) {
-      for (int e = pair_costs_.start[i]; e < pair_costs_.start[i + 1]; ++e)
-        if (const int b0 = at1_[pair_costs_.links[e].node]; b0 >= 0)
-          column_[p.right[b0]] += pair_costs_.links[e].cost(a0, b0);
-    }
-    for (int a = p.row_start[i]; a < p.row_start[i + 1]; ++a) {
-      const int j = p.right[a], b0 = at2_[j];
-      const double delta = gain_[a] + column_[j] + row;
-      if (delta < best.delta) {
-        const bool tabu = a == a0 ? tabu_out_[i] > now : tabu_in_[a] > now;
-        if (!tabu || delta < aspiration) best = a == a0 ? Move{delta, -1, -1, i} : Move{delta, a, -1, -1};
-      }
-      if (a0 < 0 || b0 < 0 || p.left[b0] <= i) continue;  // each swap once
-      const int k = p.left[b0], other = p.find(k, p.right[a0]);
-      if (other < 0) continue;
-      double swap = delta + gain_[other];
-      const int link = pair_costs_.of[static_cast<std::size_t>(i) * p.n1 + k];
-      if (link >= 0) swap += pair_costs_.links[link].cost(a, other);
-      if (swap >= best.delta) continue;
-      if (tabu_in_[a] > now && tabu_in_[other] > now && swap >= aspiration) continue;
-      best = {swap, a, other, -1};
-    }
-    if (a0 < 0) continue;
-    for (int e = pair_costs_.start[i]; e < pair_costs_.start[i + 1]; ++e)
-      if (const int b0 = at1_[pair_costs_.links[e].node]; b0 >= 0) column_[p.right[b0]] = -gain_[b0];
-  }
+  for (int i = 0; i < p.n1; ++i) scan_row(i, now, aspiration, best);
   return best;
+}
+
+// The moves of a row. column_ holds -gain of what holds a column, and is left so.
+void LocalSearch::scan_row(int i, std::int64_t now, double aspiration, Move& best) {
+  const Problem& p = problem_;
+  const int a0 = at1_[i];
+  const double row = a0 >= 0 ? -gain_[a0] : 0.0;
+  if (a0 >= 0) {
+    for (int e = pair_costs_.start[i]; e < pair_costs_.start[i + 1]; ++e)
+      if (const int b0 = at1_[pair_costs_.links[e].node]; b0 >= 0)
+        column_[p.right[b0]] += pair_costs_.cost(pair_costs_.links[e], a0, b0);
+  }
+  for (int a = p.row_start[i]; a < p.row_start[i + 1]; ++a) {
+    const int j = p.right[a], b0 = at2_[j];
+    const double delta = gain_[a] + column_[j] + row;
+    if (delta < best.delta) {
+      const bool tabu = a == a0 ? tabu_out_[i] > now : tabu_in_[a] > now;
+      if (!tabu || delta < aspiration) best = a == a0 ? Move{delta, -1, -1, i} : Move{delta, a, -1, -1};
+    }
+    if (a0 < 0 || b0 < 0 || p.left[b0] <= i) continue;  // each swap once
+    const int k = p.left[b0], other = p.find(k, p.right[a0]);
+    if (other < 0) continue;
+    const double swap = delta + gain_[other] + pair_costs_.cost(i, k, a, other);
+    if (swap >= best.delta) continue;
+    if (tabu_in_[a] > now && tabu_in_[other] > now && swap >= aspiration) continue;
+    best = {swap, a, other, -1};
+  }
+  if (a0 < 0) return;
+  for (int e = pair_costs_.start[i]; e < pair_costs_.start[i + 1]; ++e)
+    if (const int b0 = at1_[pair_costs_.links[e].node]; b0 >= 0) column_[p.right[b0]] = -gain_[b0];
 }
 
 // The same when assignment (i, j) is number i n2 + j.
@@ -87,8 +89,8 @@ GM_CLONES LocalSearch::Move LocalSearch::best_move_complete(bool use_tabu) {
         const int b0 = at1[link.node];
         if (b0 < 0) continue;
         const int j = b0 - link.node * n2;
-        column[j] += link.cost(a0, b0);
-        pair[link.node] = link.cost(first + j, link.node * n2 + j0);
+        column[j] += pair_costs_.cost(link, a0, b0);
+        pair[link.node] = pair_costs_.cost(link, first + j, link.node * n2 + j0);
       }
     }
     if (a0 >= 0) {

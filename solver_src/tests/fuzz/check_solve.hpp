@@ -15,6 +15,7 @@
 #include "bounds/star.hpp"
 #include "cpp/problems.hpp"
 #include "pair/method.hpp"
+#include "pair/restrict.hpp"
 #include "search/local_search.hpp"
 
 namespace gm::fuzz {
@@ -124,21 +125,9 @@ inline std::string describe(const Problem& p, const Options& o, const Result& r,
   return text;
 }
 
-// The two bounds on their own: small problems rarely get past the first inside `solve`, which scales costs below 1e-3.
-inline std::string check_bounds(const Problem& p, double optimum) {
-  const double rounding = 1e-9 * (p.magnitude() + p.largest_cost);
-  const double upper = optimum + 1e-6 * p.largest_cost + 2 * rounding;  // what is cheapest must survive
-  LocalSearch search(p);
-  search.greedy();
-  const StarLayout layout(p);
-  StarBound star(p, layout, search.assignment());
-  for (int pass = 0; pass < 6; ++pass) {
-    if (star.bound() > optimum + rounding) return "star bound above the optimum";
-    star.pass(upper, pass % 2 == 0);
-  }
-  const Problem rest = star.remainder();
-  if (cheapest(rest, false) > optimum + rounding) return "the star bound removed the optimum";
-  CoupledDual dual(p);
+template <class Dual>
+std::string check_coupled(const Problem& p, double optimum, double rounding, double upper) {
+  Dual dual(p);
   double temperature = 0.3 * dual.scale();
   for (int level = 0; level < 6; ++level, temperature *= 0.4) {
     dual.anneal(temperature, 3);
@@ -155,6 +144,26 @@ inline std::string check_bounds(const Problem& p, double optimum) {
     }
   }
   return "";
+}
+
+// The two bounds on their own: small problems rarely get past the first inside `solve`, which scales costs below 1e-3.
+inline std::string check_bounds(const Problem& p, double optimum) {
+  const double rounding = 1e-9 * (p.magnitude() + p.largest_cost);
+  const double upper = optimum + 1e-6 * p.largest_cost + 2 * rounding;  // what is cheapest must survive
+  LocalSearch search(p);
+  search.greedy();
+  const StarLayout layout(p);
+  StarBound star(p, layout, search.assignment());
+  for (int pass = 0; pass < 6; ++pass) {
+    if (star.bound() > optimum + rounding) return "star bound above the optimum";
+    star.pass(upper, pass % 2 == 0);
+  }
+  const Problem rest = restricted(p, star.left());
+  if (cheapest(rest, false) > optimum + rounding) return "the star bound removed the optimum";
+  if (const std::string broken = check_coupled<CoupledDual>(p, optimum, rounding, upper); !broken.empty())
+    return broken;
+  const std::string broken = check_coupled<ImplicitDual>(p, optimum, rounding, upper);
+  return broken.empty() ? broken : "implicit tables: " + broken;
 }
 
 inline std::vector<double> read_unmatched(Bytes& bytes, int n, const Costs& costs) {

@@ -12,63 +12,66 @@ constexpr double inf = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-CoupledDual::CoupledDual(const Problem& p)
+template <class Split, class Ascent>
+BasicDual<Split, Ascent>::BasicDual(const Problem& p)
     : problem_(p), split_(p), label_bound_(p.size(), -inf), idle_bound_(p.n1, -inf) {
   double squares = 0;
   for (const Term& t : p.terms) squares += t.cost / p.largest_cost * (t.cost / p.largest_cost);
   if (squares > 0) scale_ = std::sqrt(squares / p.terms.size()) * p.largest_cost;
 }
 
-void CoupledDual::anneal(double temperature, int sweeps) {
+template <class Split, class Ascent>
+void BasicDual<Split, Ascent>::anneal(double temperature, int sweeps) {
   if (!empty() && temperature > 0) ascent_.run(split_, temperature, sweeps);
 }
 
-double CoupledDual::bound() {
+template <class Split, class Ascent>
+double BasicDual<Split, Ascent>::bound() {
   const Problem& p = problem_;
-  const coupled::Side &s0 = split_.side[0], &s1 = split_.side[1];
-  for (coupled::Side& s : split_.side) s.minima();
-  lap_costs_.assign(static_cast<std::size_t>(p.n1) * p.n2, inf);
+  const auto &s0 = split_.side[0], &s1 = split_.side[1];
+  for (auto& s : split_.side) s.minima();
+  lap_costs_.assign(p.size(), inf);
   double constant = 0;
-  for (const coupled::Side& s : split_.side) {
+  for (const auto& s : split_.side) {
     for (const double m : s.least) constant += m;
   }
   // Unmatched labels carry costs too: matching i saves its own. A node that must be matched saves "everything".
   double forced = p.largest_cost > 0 ? p.largest_cost : 1;  // of the costs' order: a constant would swamp tiny ones
-  for (const coupled::Side& s : split_.side)
+  for (const auto& s : split_.side)
     for (int i = 0; i < s.n; ++i)
       for (int l = 0; l < s.labels[i]; ++l)
         if (const double c = s.u[s.node_at[i] + l]; std::isfinite(c)) forced += 2 * std::fabs(c);
-  const auto idle = [forced](const coupled::Side& s, int i) {
+  const auto idle = [forced](const auto& s, int i) {
     return s.may_be_idle[i] ? s.u[s.node_at[i] + s.labels[i] - 1] : forced;
   };
-  for (const coupled::Side& s : split_.side)
+  for (const auto& s : split_.side)
     for (int i = 0; i < s.n; ++i) constant += idle(s, i);
   for (int a = 0; a < p.size(); ++a)
     if (split_.alive[a]) {
       const int i = p.left[a], j = p.right[a];
-      lap_costs_[static_cast<std::size_t>(i) * p.n2 + j] =
-          s0.u[split_.at(0, a)] + s1.u[split_.at(1, a)] - idle(s0, i) - idle(s1, j);
+      lap_costs_[a] = s0.u[split_.at(0, a)] + s1.u[split_.at(1, a)] - idle(s0, i) - idle(s1, j);
     }
-  solve_lap(p.n1, p.n2, lap_costs_.data(), lap_);
+  const LapResult& lap = linear_.solve(p, lap_costs_);
   for (int i = 0; i < p.n1; ++i)
-    if (!s0.may_be_idle[i] && lap_.match[i] < 0) split_.empty = true;
+    if (!s0.may_be_idle[i] && lap.match[i] < 0) split_.empty = true;
   for (int j = 0; j < p.n2; ++j)
-    if (!s1.may_be_idle[j] && std::find(lap_.match.begin(), lap_.match.end(), j) == lap_.match.end())
-      split_.empty = true;
-  bound_ = lap_.value + constant;
+    if (!s1.may_be_idle[j] && lap.owner[j] < 0) split_.empty = true;
+  bound_ = lap.value + constant;
   if (!(bound_ < inf) || empty()) bound_ = inf;
   return bound_;
 }
 
-int CoupledDual::remove_above(double upper) {
+template <class Split, class Ascent>
+int BasicDual<Split, Ascent>::remove_above(double upper) {
   if (empty()) return 0;
   const Problem& p = problem_;
-  const coupled::Side &s0 = split_.side[0], &s1 = split_.side[1];
+  const auto &s0 = split_.side[0], &s1 = split_.side[1];
+  const LapResult& lap = linear_.last();
   std::vector<int> doomed;
   for (int a = 0; a < p.size(); ++a) {
     if (!split_.alive[a]) continue;
     const int i = p.left[a], j = p.right[a];
-    const double reduced = lap_costs_[static_cast<std::size_t>(i) * p.n2 + j] - lap_.row[i] - lap_.column[j];
+    const double reduced = lap_costs_[a] - lap.row[i] - lap.column[j];
     const double with = bound_ + std::max(0.0, reduced) + s0.marginal[split_.at(0, a)] + s1.marginal[split_.at(1, a)];
     label_bound_[a] = with;
     if (with >= upper) doomed.push_back(a);
@@ -76,8 +79,8 @@ int CoupledDual::remove_above(double upper) {
   for (const int a : doomed) split_.remove(a);
   int removed = static_cast<int>(doomed.size());
   for (int which = 0; which < 2; ++which) {
-    const coupled::Side& s = split_.side[which];
-    const std::vector<double>& potential = which == 0 ? lap_.row : lap_.column;
+    const auto& s = split_.side[which];
+    const std::vector<double>& potential = which == 0 ? lap.row : lap.column;
     for (int i = 0; i < s.n; ++i) {
       if (!s.may_be_idle[i]) continue;
       const double with = bound_ - potential[i] + s.marginal[s.node_at[i] + s.labels[i] - 1];
@@ -92,25 +95,40 @@ int CoupledDual::remove_above(double upper) {
   return removed;
 }
 
-void CoupledDual::rounding_costs(std::vector<double>& costs) const {
+template <class Split, class Ascent>
+void BasicDual<Split, Ascent>::rounding_costs(std::vector<double>& costs) const {
   const Problem& p = problem_;
   costs.assign(lap_costs_.size(), inf);
   const auto marginal = [this](int which, int i, int a) {
-    const coupled::Side& s = split_.side[which];
+    const auto& s = split_.side[which];
     const double idle = s.may_be_idle[i] ? s.marginal[s.node_at[i] + s.labels[i] - 1] : 0;
     return 0.5 * (s.marginal[split_.at(which, a)] - idle);
   };
   for (int a = 0; a < p.size(); ++a)
-    if (split_.alive[a]) {
-      const std::size_t at = static_cast<std::size_t>(p.left[a]) * p.n2 + p.right[a];
-      costs[at] = lap_costs_[at] + marginal(0, p.left[a], a) + marginal(1, p.right[a], a);
-    }
+    if (split_.alive[a]) costs[a] = lap_costs_[a] + marginal(0, p.left[a], a) + marginal(1, p.right[a], a);
 }
 
-int CoupledDual::size() const {
+template <class Split, class Ascent>
+int BasicDual<Split, Ascent>::size() const {
   int n = 0;
   for (int i = 0; i < problem_.n1; ++i) n += split_.label_count(i);
   return n;
 }
+
+template <class Split, class Ascent>
+std::int64_t BasicDual<Split, Ascent>::table_entries() const {
+  std::int64_t sum = 0;
+  for (int which = 0; which < 2; ++which) {
+    const auto& s = split_.side[which];
+    std::vector<std::int64_t> labels(s.n, 1);
+    for (int a = 0; a < problem_.size(); ++a)
+      labels[which == 0 ? problem_.left[a] : problem_.right[a]] += split_.alive[a];
+    for (const auto& table : s.tables) sum += labels[table.row_node] * labels[table.column_node];
+  }
+  return sum;
+}
+
+template class BasicDual<coupled::Split, coupled::Ascent>;
+template class BasicDual<implicit::Split, implicit::Ascent>;
 
 }  // namespace gm

@@ -11,13 +11,17 @@
 #include "bbgm_solver/problem.hpp"
 #include "bounds/coupled/ascent.hpp"
 #include "bounds/coupled/split.hpp"
-#include "core/lap.hpp"
+#include "bounds/implicit/ascent.hpp"
+#include "bounds/implicit/split.hpp"
+#include "pair/linear.hpp"
 
 namespace gm {
 
-class CoupledDual {
+template <class Split, class Ascent>
+class BasicDual {
  public:
-  explicit CoupledDual(const Problem& problem);
+  // The problem must outlive it.
+  explicit BasicDual(const Problem& problem);
 
   // `sweeps` sweeps at one temperature.
   void anneal(double temperature, int sweeps);
@@ -30,7 +34,7 @@ class CoupledDual {
   void choose(int i, int assignment) { split_.choose(i, assignment); }
   // Frees the memory and the time that removed labels take.
   void compact() { split_.compact(); }
-  // (n1, n2) costs whose linear assignment is a promising matching; +inf where removed. Call bound() first.
+  // (A,) costs whose linear assignment is a promising matching; +inf where removed. Call bound() first.
   void rounding_costs(std::vector<double>& costs) const;
 
   double last_bound() const { return bound_; }
@@ -42,22 +46,31 @@ class CoupledDual {
   int only_match(int i) const { return split_.only_match(i); }
   // Labels left at all nodes of graph 1.
   int size() const;
+  // (A,) assignments left.
+  const std::vector<char>& left() const { return split_.alive; }
+  // Entries that tables over the labels left would have.
+  std::int64_t table_entries() const;
   // Nothing cheaper than the `upper` of remove_above is left.
   bool empty() const { return split_.empty; }
   double scale() const { return scale_; }  // root mean square of the terms' costs: the unit of temperature
   // Work of a sweep, in table entries.
-  std::int64_t sweep_work() const {
-    return static_cast<std::int64_t>(split_.side[0].x.size() + split_.side[1].x.size());
-  }
+  std::int64_t sweep_work() const { return split_.work(); }
 
  private:
   const Problem& problem_;
-  coupled::Split split_;
-  coupled::Ascent ascent_;
+  Split split_;
+  Ascent ascent_;
   std::vector<double> label_bound_, idle_bound_;  // (A,), (n1,)
-  std::vector<double> lap_costs_;
-  LapResult lap_;
+  std::vector<double> lap_costs_;                 // (A,)
+  LinearAssignment linear_;
   double bound_ = 0, scale_ = 1;
 };
+
+using CoupledDual = BasicDual<coupled::Split, coupled::Ascent>;
+// The same bound for large graphs with few edges: memory and time are those of the terms, not of the tables.
+using ImplicitDual = BasicDual<implicit::Split, implicit::Ascent>;
+
+extern template class BasicDual<coupled::Split, coupled::Ascent>;
+extern template class BasicDual<implicit::Split, implicit::Ascent>;
 
 }  // namespace gm

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <unordered_map>
 
 #include "core/available.hpp"
 #include "core/poll.hpp"
@@ -13,6 +14,24 @@ namespace gm::coupled {
 namespace {
 
 constexpr double inf = std::numeric_limits<double>::infinity();
+
+// The number of the table of two nodes, -1 at first: in a matrix or, where that would be mostly empty, in a map.
+class TableNumbers {
+ public:
+  TableNumbers(int n, std::size_t n_terms) : n_(n) {
+    const std::size_t cells = static_cast<std::size_t>(n) * n;
+    if (cells <= 1'000'000 || cells <= 4 * n_terms) matrix_.assign(cells, -1);
+  }
+  int& of(int i, int k) {
+    const std::size_t cell = static_cast<std::size_t>(i) * n_ + k;
+    return matrix_.empty() ? map_.try_emplace(cell, -1).first->second : matrix_[cell];
+  }
+
+ private:
+  int n_;
+  std::vector<int> matrix_;
+  std::unordered_map<std::size_t, int> map_;
+};
 
 }  // namespace
 
@@ -33,7 +52,7 @@ void Side::build(const Problem& p, int which, const std::vector<int>& local, Ter
   for (int a = 0; a < p.size(); ++a) u[node_at[node[a]] + local[a]] = 0.5 * p.cost[a];
   marginal.resize(u.size());
 
-  std::vector<int> id(static_cast<std::size_t>(n) * n, -1);
+  TableNumbers numbers(n, p.terms.size());
   std::size_t total = 0;
   places.at.resize(p.terms.size());
   places.table.resize(p.terms.size());
@@ -41,7 +60,7 @@ void Side::build(const Problem& p, int which, const std::vector<int>& local, Ter
     int a = p.terms[t].a, b = p.terms[t].b;
     if (node[a] > node[b]) std::swap(a, b);
     const int i = node[a], k = node[b];
-    int& table = id[static_cast<std::size_t>(i) * n + k];
+    int& table = numbers.of(i, k);
     if (table < 0) {
       table = static_cast<int>(tables.size());
       const int rows = labels[i], width = static_cast<int>(vec::padded(labels[k]));
@@ -86,14 +105,6 @@ void Side::forbid(int node, int label) {
     else
       for (int r = 0; r < table.rows; ++r) entries[static_cast<std::size_t>(r) * table.width + label] = inf;
   }
-}
-
-bool Side::exhausted() const {
-  for (int i = 0; i < n; ++i) {
-    const auto begin = u.begin() + node_at[i];
-    if (std::none_of(begin, begin + labels[i], [](double c) { return c < inf; })) return true;
-  }
-  return false;
 }
 
 GM_CLONES void Side::minima() {

@@ -47,8 +47,6 @@ struct Side {
   // Removes a label of a node.
   void forbid(int node, int label);
   void minima();
-  // A node without a label is left.
-  bool exhausted() const;
 
  private:
   std::vector<double> row_least_;  // scratch of minima
