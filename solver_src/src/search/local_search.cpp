@@ -8,8 +8,36 @@ namespace gm {
 
 LocalSearch::LocalSearch(const Problem& p)
     : problem_(p), pair_costs_(p), at1_(p.n1, -1), at2_(p.n2, -1), gain_(p.cost),
-      complete_(static_cast<std::int64_t>(p.n1) * p.n2 == p.size()), column_(p.n2), pair_(p.n1, 0.0), held_(2 * p.n1),
-      best_(p.n1, -1), tabu_in_(p.size(), 0), tabu_out_(p.n1, 0) {}
+      complete_(static_cast<std::int64_t>(p.n1) * p.n2 == p.size()), column_(p.n2), best_(p.n1, -1),
+      tabu_in_(p.size(), 0), tabu_out_(p.n1, 0) {
+  if (!complete_) return;
+  enter_.resize(p.n2 + 1);
+  place_.resize(p.n1);
+  paid_.resize(p.size());
+  swapped_.assign(static_cast<std::size_t>(p.n1) * p.n1, 0.0);
+}
+
+// What best_move_complete() reads of the terms between a and the other chosen assignments.
+void LocalSearch::enter_pairs(int a) {
+  const int n1 = problem_.n1, n2 = problem_.n2, i = problem_.left[a], j = problem_.right[a];
+  for (int e = pair_costs_.start[i]; e < pair_costs_.start[i + 1]; ++e) {
+    const PairCosts::Link& link = pair_costs_.links[e];
+    const int k = link.node, b = at1_[k];
+    if (b < 0) continue;
+    const int other = i * n2 + problem_.right[b], swapped = k * n2 + j;
+    paid_[other] = paid_[swapped] = link.cost(a, b);
+    swapped_[static_cast<std::size_t>(i) * n1 + k] = swapped_[static_cast<std::size_t>(k) * n1 + i] =
+        link.cost(other, swapped);
+  }
+}
+
+void LocalSearch::leave_pairs(int a) {
+  const int n2 = problem_.n2, i = problem_.left[a], j = problem_.right[a];
+  for (int e = pair_costs_.start[i]; e < pair_costs_.start[i + 1]; ++e) {
+    const int k = pair_costs_.links[e].node, b = at1_[k];
+    if (b >= 0) paid_[i * n2 + problem_.right[b]] = paid_[k * n2 + j] = 0;
+  }
+}
 
 void LocalSearch::insert(int a) {
   const Problem& p = problem_;
@@ -17,6 +45,7 @@ void LocalSearch::insert(int a) {
   at1_[p.left[a]] = a;
   at2_[p.right[a]] = a;
   for (int k = p.adj_start[a]; k < p.adj_start[a + 1]; ++k) gain_[p.adj[k].a] += p.adj[k].cost;
+  if (complete_) enter_pairs(a);
 }
 
 void LocalSearch::remove(int a) {
@@ -25,12 +54,14 @@ void LocalSearch::remove(int a) {
   at1_[p.left[a]] = -1;
   at2_[p.right[a]] = -1;
   for (int k = p.adj_start[a]; k < p.adj_start[a + 1]; ++k) gain_[p.adj[k].a] -= p.adj[k].cost;
+  if (complete_) leave_pairs(a);
 }
 
 void LocalSearch::start(const std::vector<int>& assignment) {
   std::fill(at1_.begin(), at1_.end(), -1);
   std::fill(at2_.begin(), at2_.end(), -1);
   gain_ = problem_.cost;
+  if (complete_) std::fill(paid_.begin(), paid_.end(), 0.0);
   value_ = 0;
   for (int i = 0; i < problem_.n1; ++i)
     if (assignment[i] >= 0) insert(problem_.find(i, assignment[i]));

@@ -40,6 +40,8 @@ class LocalSearch {
   Move best_move_listed(bool use_tabu);
   Move best_move_complete(bool use_tabu);
   void apply(const Move& move);
+  void enter_pairs(int a);
+  void leave_pairs(int a);
   void insert(int a);
   void remove(int a);
   void keep_if_best();
@@ -50,8 +52,12 @@ class LocalSearch {
   std::vector<int> at1_, at2_;         // chosen assignment of a node of graph 1 / 2, or -1
   std::vector<double> gain_;           // (A,) cost of a plus its terms with the chosen assignments
   const bool complete_;                // every pair of nodes is an assignment
-  std::vector<double> column_, pair_;  // (n2,), (n1,) scratch of best_move
-  std::vector<int> held_;
+  std::vector<double> column_;         // (n2,) scratch of best_move
+  // Where every pair of nodes is an assignment:
+  std::vector<double> enter_;    // (n2 + 1,) scratch: change by the moves of a row that enter
+  std::vector<int> place_;       // (n1,) scratch: chosen node of graph 2, n2 if there is none
+  std::vector<double> paid_;     // (n1, n2) the term between the chosen assignments of i and of j
+  std::vector<double> swapped_;  // (n1, n1) the term that two matched nodes would pay if they swapped
   double value_ = 0, best_value_ = 0;
   std::vector<int> best_;
   std::vector<std::int64_t> tabu_in_, tabu_out_;  // (A,) first move at which a may enter, (n1,) may be dropped

@@ -30,6 +30,26 @@ TEST_CASE("local search keeps its value") {
   }
 }
 
+TEST_CASE("both scans make the same moves") {
+  for (int seed = 0; seed < 30; ++seed) {
+    const int n2 = 3 + seed % 8, n1 = n2 + seed % 3;  // fours of columns, and what is left over
+    const Problem all = random_problem(n1, n2, 900 + seed, 1.1);
+    const Problem one_more(n1 + 1, n2, all.left, all.right, all.cost, all.terms);  // without assignments
+    LocalSearch complete(all), listed(one_more);
+    complete.start(std::vector<int>(n1, -1));
+    listed.start(std::vector<int>(n1 + 1, -1));
+    for (LocalSearch* search : {&complete, &listed}) {
+      search->descend();
+      search->tabu(300, seed, -inf);
+    }
+    std::vector<int> expected = complete.assignment();
+    expected.push_back(-1);
+    CHECK(listed.assignment() == expected);
+    CHECK(listed.value() == complete.value());
+    CHECK(listed.best_value() == complete.best_value());
+  }
+}
+
 TEST_CASE("fusion of two matchings: a matching, no worse than the start") {
   for (int seed = 0; seed < 30; ++seed) {
     const Problem p = random_problem(7, 6, 600 + seed, 0.7);
