@@ -1,6 +1,7 @@
 // Method "best": cheap starts first, then the coupled dual, tabu search where it leaves a gap, branch and bound last.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "best/branch.hpp"
@@ -26,6 +27,13 @@ constexpr double promising[star_trial] = {0.4, 0.8};  // StarBound::nearest() af
 constexpr int quick_work = 8;       // stars that the quick proof may look at, in units of those of the problem
 constexpr double quick_gap = 0.06;  // after its trial, in units of the incumbent: above, it is not pursued
 constexpr int tabu_level = 1;       // level before which the first tabu search comes: easy problems are proved by then
+
+// The tree of a proof grows with the gap, in units of the costs' scale, and with the labels left. Of 340 random problems
+// of 8 to 23 nodes none above these products was proved, and seven in ten of those that are not proved are above.
+constexpr double hopeless_from_level_1[] = {2500, 1700, 1250};
+constexpr double least_hopeless = 0.1;  // in units of the incumbent: a smaller gap is not given up early
+constexpr int last_sweeps = 6;        // of the bound when a proof is given up early,
+constexpr double last_cooling = 0.3;  // at a temperature so much lower
 
 // Where a sequence that falls geometrically ends, from three of its values; -inf when it does not fall so.
 double limit_of(const double (&x)[3]) {
@@ -118,9 +126,25 @@ class BestSolver {
     return false;
   }
 
+  // Sweeps, the bound, and matchings that the dual proposes. True when the incumbent is proved.
+  bool improve(CoupledDual& dual, double temperature, int sweeps) {
+    if (refine(dual, temperature, sweeps, best(), budget_)) return true;
+    bound_ = std::max(bound_, dual.last_bound());
+    dual.rounding_costs(rounding_costs_);
+    primal_.round(rounding_costs_);
+    note();
+    return false;
+  }
+
+  // After a level that found no better matching.
+  bool give_up(const CoupledDual& dual, int level, double gap) const {
+    const int k = level - 1, n = static_cast<int>(std::size(hopeless_from_level_1));
+    if (!limits_.gives_up_early || k < 0 || k >= n || gap < least_hopeless * std::fabs(best().value)) return false;
+    return gap * dual.size() > hopeless_from_level_1[k] * dual.scale();
+  }
+
   // The same for what the cheap bound left over.
   bool prove_rest(const Problem& rest) {
-    std::vector<double> costs;
     CoupledDual dual(rest);
     const bool tree = limits_.branch_work >= least_tree * dual.sweep_work();
     double temperature = (tree ? hottest : hottest_without_tree) * dual.scale();
@@ -132,17 +156,16 @@ class BestSolver {
     for (int level = 0; level < limits_.levels || (level < 2 * limits_.levels && level < fruitful + 3);
          ++level, temperature *= cooling) {
       const double before = best().value;
+      double searched_value = before;
       if (level >= tabu_level && !searched) {
         searched = true;
         primal_.first_search(bound_);
         if (closed()) return true;
+        searched_value = best().value;
       }
-      if (refine(dual, temperature, limits_.sweeps, best(), budget_)) return true;
-      const bool risen = dual.last_bound() > bound_;
-      bound_ = std::max(bound_, dual.last_bound());
-      dual.rounding_costs(costs);
-      primal_.round(costs);
-      note();
+      const double bound_before = bound_;
+      if (improve(dual, temperature, limits_.sweeps)) return true;
+      const bool risen = bound_ > bound_before;
       if (best().value < before) fruitful = level;
       if (!tree && !risen && fruitful < level) {  // too hot to bring anything: leave the next temperature out
         ++level;
@@ -153,6 +176,8 @@ class BestSolver {
       gaps[2] = best().value - bound_;
       const bool hopeless = large && limit_of(gaps) > limits_.hopeless_gap * dual.scale();
       if (hopeless && level > tabu_level + 2 && level > fruitful) return last_search();
+      if (large && best().value >= searched_value && give_up(dual, level, gaps[2]))
+        return improve(dual, last_cooling * temperature, last_sweeps) || last_search();
     }
     budget_.used = 0;
     budget_.limit = limits_.branch_work;
@@ -167,6 +192,7 @@ class BestSolver {
   const Limits limits_;
   Primal primal_;
   Budget budget_;
+  std::vector<double> rounding_costs_;
   double bound_ = -inf;
 };
 
