@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "bbgm_solver/problem.hpp"
@@ -26,6 +27,11 @@ class LocalSearch {
   // Keeps the best matching found since start() in best(). Returns the number of moves made.
   std::int64_t tabu(std::int64_t moves, std::uint64_t seed, double goal);
 
+  // Enters each assignment in turn, lets what lies around it adapt, and keeps what pays; until a whole round brought
+  // nothing, or `trials` were made. Returns their number.
+  std::int64_t force_all(std::int64_t trials);
+
+  bool complete() const { return complete_; }
   double value() const { return value_; }
   double best_value() const { return best_value_; }
   std::vector<int> assignment() const;
@@ -41,6 +47,10 @@ class LocalSearch {
   Move best_move_listed(bool use_tabu);
   Move best_move_complete(bool use_tabu);
   void apply(const Move& move);
+  Move best_move_of(int node, int fixed) const;
+  void apply_and_note(const Move& move);
+  void settle(int fixed);
+  bool force(int a);
   void enter_pairs(int a);
   void leave_pairs(int a);
   void insert(int a);
@@ -64,6 +74,10 @@ class LocalSearch {
   std::vector<int> best_;
   std::vector<std::int64_t> tabu_in_, tabu_out_;  // (A,) first move at which a may enter, (n1,) may be dropped
   std::int64_t time_ = 0;
+  // Of force_all(): nodes whose moves are to be looked at, and what a trial changed: nodes, with their assignments before.
+  std::vector<int> queue_;
+  std::vector<char> awake_, changed_;  // (n1,)
+  std::vector<std::pair<int, int>> log_;
 };
 
 }  // namespace gm

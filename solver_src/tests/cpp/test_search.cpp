@@ -50,6 +50,27 @@ TEST_CASE("both scans make the same moves") {
   }
 }
 
+TEST_CASE("forced assignments: a matching, no worse than the start, and often better than descent") {
+  int better = 0;
+  for (int seed = 0; seed < 30; ++seed) {
+    const Problem p = random_problem(8, 9, 300 + seed, 0.6);
+    LocalSearch search(p);
+    search.start(std::vector<int>(p.n1, -1));
+    search.descend();
+    const double before = search.value();
+    const std::int64_t trials = search.force_all(10000);
+    CHECK(trials < 10000);
+    CHECK(search.value() <= before);
+    CHECK(search.best_value() == search.value());
+    CHECK(search.value() == doctest::Approx(p.evaluate(search.assignment())));
+    better += search.value() < before - 1e-9;
+    const double value = search.value();
+    CHECK(search.force_all(3) <= 3);
+    CHECK(search.value() <= value);
+  }
+  CHECK(better >= 15);
+}
+
 TEST_CASE("fusion of two matchings: a matching, no worse than the start") {
   for (int seed = 0; seed < 30; ++seed) {
     const Problem p = random_problem(7, 6, 600 + seed, 0.7);
