@@ -32,8 +32,7 @@ constexpr int tabu_level = 1;       // level before which the first tabu search 
 // of 8 to 23 nodes none above these products was proved, and seven in ten of those that are not proved are above.
 constexpr double hopeless_from_level_1[] = {2500, 1700, 1250};
 constexpr double least_hopeless = 0.1;  // in units of the incumbent: a smaller gap is not given up early
-constexpr int last_sweeps = 6;        // of the bound when a proof is given up early,
-constexpr double last_cooling = 0.3;  // at a temperature so much lower
+constexpr double last_cooling[] = {0.5, 0.25};  // the levels that still follow then: starts for the search, and a bound
 
 // Where a sequence that falls geometrically ends, from three of its values; -inf when it does not fall so.
 double limit_of(const double (&x)[3]) {
@@ -143,6 +142,12 @@ class BestSolver {
     return gap * dual.size() > hopeless_from_level_1[k] * dual.scale();
   }
 
+  bool end_early(CoupledDual& dual, double temperature) {
+    for (const double cooling : last_cooling)
+      if (improve(dual, cooling * temperature, limits_.sweeps)) return true;
+    return last_search();
+  }
+
   // The same for what the cheap bound left over.
   bool prove_rest(const Problem& rest) {
     CoupledDual dual(rest);
@@ -167,6 +172,7 @@ class BestSolver {
       if (improve(dual, temperature, limits_.sweeps)) return true;
       const bool risen = bound_ > bound_before;
       if (best().value < before) fruitful = level;
+      const int done = level;
       if (!tree && !risen && fruitful < level) {  // too hot to bring anything: leave the next temperature out
         ++level;
         temperature *= cooling;
@@ -176,8 +182,8 @@ class BestSolver {
       gaps[2] = best().value - bound_;
       const bool hopeless = large && limit_of(gaps) > limits_.hopeless_gap * dual.scale();
       if (hopeless && level > tabu_level + 2 && level > fruitful) return last_search();
-      if (large && best().value >= searched_value && give_up(dual, level, gaps[2]))
-        return improve(dual, last_cooling * temperature, last_sweeps) || last_search();
+      if (large && best().value >= searched_value && give_up(dual, done, gaps[2]))
+        return end_early(dual, temperature);
     }
     budget_.used = 0;
     budget_.limit = limits_.branch_work;
