@@ -68,6 +68,7 @@ def test_dual_is_a_bound_and_a_matching(instances_folder: Path) -> None:
         assert gm.evaluate(problem, result.assignment) == result.objective
 
 
+@pytest.mark.slow
 def test_worms_below_the_best_known_value(instances_folder: Path) -> None:
     problem = single(instances_folder / "worms" / "worms_01.dd.xz")
     value = known(instances_folder)["worms/worms_01.dd"]  # of the peers
