@@ -10,6 +10,8 @@ namespace {
 constexpr std::int64_t first_scans = 5'000'000;  // assignments that the first tabu search may look at
 constexpr int move_labels = 400;  // the last searches make fewer moves where each looks at more assignments
 
+constexpr int most_rounds = 20;   // of forced assignments
+
 }  // namespace
 
 Primal::Primal(const Problem& problem, const Tolerance& tolerance, const Limits& limits)
@@ -63,9 +65,20 @@ void Primal::first_search(double bound) {
   tabu(best_.assignment, std::min(moves, first_scans / problem_.size()), 1, bound);
 }
 
+void Primal::force() {
+  search_.start(best_.assignment);
+  search_.force_all(static_cast<std::int64_t>(most_rounds) * problem_.size());
+  search_.descend();
+  take();
+}
+
 // Tabu searches from the last matching that the dual proposed, and from each new incumbent. Those that end at the
 // incumbent agree on it: after two, it is taken for the best there is. One that does not makes the next ones longer.
 void Primal::last_search(double bound) {
+  if (!search_.complete()) {
+    force();
+    if (problem_.size() > limits_.tabu_size) return;
+  }
   const std::int64_t limit = std::min(limits_.moves, limits_.moves * move_labels / problem_.size());
   std::int64_t moves = limits_.run_moves, used = 0;
   bool from_incumbent = false;

@@ -24,7 +24,7 @@ class Primal {
   void round(const Problem& rest, const std::vector<double>& costs);
   // A short tabu search from the incumbent. Searches end where they reach `bound`.
   void first_search(double bound);
-  // Long tabu searches, for the case that the incumbent cannot be proved.
+  // Forced assignments where not all are allowed, and long tabu searches, for the case that the incumbent cannot be proved.
   void last_search(double bound);
 
   const Incumbent& best() const { return best_; }
@@ -35,6 +35,7 @@ class Primal {
  private:
   void take();
   void fuse_and_take();
+  void force();
   void tabu(const std::vector<int>& start, std::int64_t moves, std::uint64_t seed, double bound);
 
   const Problem& problem_;

@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "bbgm_solver/problem.hpp"
+#include "core/memory.hpp"
 #include "search/pair_costs.hpp"
 
 namespace gm {
@@ -33,6 +35,11 @@ class LocalSearch {
   // Keeps the best matching found since start() in best(). Returns the number of moves made.
   std::int64_t tabu(std::int64_t moves, std::uint64_t seed, double goal);
 
+  // Enters each assignment in turn, lets what lies around it adapt, and keeps what pays; until a whole round brought
+  // nothing, or `trials` were made. Returns their number.
+  std::int64_t force_all(std::int64_t trials);
+
+  bool complete() const { return complete_; }
   double value() const { return value_; }
   double best_value() const { return best_value_; }
   std::vector<int> assignment() const;
@@ -54,6 +61,12 @@ class LocalSearch {
   void touch_column(int j);
   Move best_move_complete(bool use_tabu);
   void apply(const Move& move);
+  Move best_move_of(int node, int fixed) const;
+  void apply_and_note(const Move& move);
+  void settle(int fixed);
+  bool force(int a);
+  void enter_pairs(int a);
+  void leave_pairs(int a);
   void insert(int a);
   void remove(int a);
   void keep_if_best();
@@ -65,8 +78,13 @@ class LocalSearch {
   std::vector<double> gain_;           // (A,) cost of a plus its terms with the chosen assignments
   const bool complete_;                // every pair of nodes is an assignment
   const bool by_rows_;                 // the problem is large
-  std::vector<double> column_, pair_;  // (n2,), (n1,) scratch of best_move
-  std::vector<int> held_;
+  std::vector<double> column_;         // (n2,) scratch of best_move
+  // Where every pair of nodes is an assignment:
+  std::vector<double> enter_;    // (n2 + 1,) scratch: change by the moves of a row that enter
+  std::vector<int> place_;       // (n1,) scratch: chosen node of graph 2, n2 if there is none
+  std::vector<double> paid_;     // (n1, n2) the term between the chosen assignments of i and of j
+  Array<double> matrix_;         // (A, A) the terms, where there are many; else empty
+  std::vector<double> swapped_;  // (n1, n1) the term that two matched nodes would pay if they swapped
   double value_ = 0, best_value_ = 0;
   std::vector<int> best_;
   std::vector<std::int64_t> tabu_in_, tabu_out_;  // (A,) first move at which a may enter, (n1,) may be dropped
@@ -76,6 +94,10 @@ class LocalSearch {
   std::vector<Move> row_move_;
   std::vector<char> touched_;
   std::vector<int> touched_rows_;
+  // Of force_all(): nodes whose moves are to be looked at, and what a trial changed: nodes, with their assignments before.
+  std::vector<int> queue_;
+  std::vector<char> awake_, changed_;  // (n1,)
+  std::vector<std::pair<int, int>> log_;
 };
 
 }  // namespace gm

@@ -1,8 +1,7 @@
-// The scan of all moves, the inner loop of the local search: for lists of assignments, and faster when all are allowed.
+// The scan of all moves, the inner loop of the local search, for lists of assignments.
 #include <algorithm>
 #include <limits>
 
-#include "core/vec.hpp"
 #include "search/local_search.hpp"
 
 namespace gm {
@@ -53,93 +52,6 @@ void LocalSearch::scan_row(int i, std::int64_t now, double aspiration, Move& bes
   if (a0 < 0) return;
   for (int e = pair_costs_.start[i]; e < pair_costs_.start[i + 1]; ++e)
     if (const int b0 = at1_[pair_costs_.links[e].node]; b0 >= 0) column_[p.right[b0]] = -gain_[b0];
-}
-
-// The same when assignment (i, j) is number i n2 + j.
-GM_CLONES LocalSearch::Move LocalSearch::best_move_complete(bool use_tabu) {
-  const Problem& p = problem_;
-  const int n1 = p.n1, n2 = p.n2;
-  const double* gain = gain_.data();
-  double* column = column_.data();
-  double* pair = pair_.data();  // (n1,) cost of the pair that a swap with a node would bring
-  const int* at1 = at1_.data();
-  constexpr double inf = std::numeric_limits<double>::infinity();
-  vec::Four infinite;
-  vec::fill(inf, infinite);
-  Move best{inf};
-  const double aspiration = best_value_ - value_ - 1e-12 * p.largest_cost;
-  const std::int64_t now = use_tabu ? time_ : std::numeric_limits<std::int64_t>::max();
-  int n_held = 0;
-  int *held = held_.data(), *held_column = held_.data() + n1;
-  for (int i = 0; i < n1; ++i)
-    if (at1[i] >= 0) {
-      held[n_held] = i;
-      held_column[n_held++] = at1[i] - i * n2;
-    }
-  for (int j = 0; j < n2; ++j) column[j] = at2_[j] >= 0 ? -gain[at2_[j]] : 0.0;
-  int next_held = 0;
-  for (int i = 0; i < n1; ++i) {
-    const int a0 = at1[i], j0 = a0 - i * n2, first = i * n2;
-    const double row = a0 >= 0 ? -gain[a0] : 0.0;
-    const double* g = gain + first;
-    if (a0 >= 0) {
-      ++next_held;
-      for (int e = pair_costs_.start[i]; e < pair_costs_.start[i + 1]; ++e) {
-        const PairCosts::Link& link = pair_costs_.links[e];
-        const int b0 = at1[link.node];
-        if (b0 < 0) continue;
-        const int j = b0 - link.node * n2;
-        column[j] += pair_costs_.cost(link, a0, b0);
-        pair[link.node] = pair_costs_.cost(link, first + j, link.node * n2 + j0);
-      }
-    }
-    if (a0 >= 0) {
-      const double delta = g[j0] + column[j0] + row;
-      if (delta < best.delta && !(tabu_out_[i] > now && delta >= aspiration)) best = {delta, -1, -1, i};
-      column[j0] = inf;  // what is left are the moves that enter
-    }
-    const std::int64_t* barred = tabu_in_.data() + first;
-    vec::Four least, x, y;
-    vec::fill(best.delta, least);
-    int j = 0;
-    for (; j + 4 <= n2; j += 4) {
-      vec::FourBits until;
-      vec::load(g + j, x);
-      vec::load(column + j, y);
-      vec::load(barred + j, until);
-      x = x + y + row;
-      x = ((until > now) & (x >= aspiration)) ? infinite : x;
-      vec::min(x, least, least);
-    }
-    double smallest = std::min(std::min(least[0], least[1]), std::min(least[2], least[3]));
-    const auto entering = [&](int k) {
-      const double delta = g[k] + column[k] + row;
-      return barred[k] > now && delta >= aspiration ? inf : delta;
-    };
-    for (; j < n2; ++j) smallest = std::min(smallest, entering(j));
-    if (smallest < best.delta) {
-      j = 0;
-      while (entering(j) != smallest) ++j;
-      best = {smallest, first + j, -1, -1};
-    }
-    if (a0 < 0) continue;
-    column[j0] = row;
-    for (int k = next_held; k < n_held; ++k) {  // each swap once
-      const int node = held[k], other = node * n2 + j0;
-      const double delta = g[held_column[k]] + column[held_column[k]] + row + gain[other] + pair[node];
-      if (delta >= best.delta) continue;
-      const int a = first + held_column[k];
-      if (tabu_in_[a] > now && tabu_in_[other] > now && delta >= aspiration) continue;
-      best = {delta, a, other, -1};
-    }
-    for (int e = pair_costs_.start[i]; e < pair_costs_.start[i + 1]; ++e) {
-      const int b0 = at1[pair_costs_.links[e].node];
-      if (b0 < 0) continue;
-      column[b0 - pair_costs_.links[e].node * n2] = -gain[b0];
-      pair[pair_costs_.links[e].node] = 0;
-    }
-  }
-  return best;
 }
 
 }  // namespace gm

@@ -66,3 +66,12 @@ def test_dual_is_a_bound_and_a_matching(instances_folder: Path) -> None:
         assert result.lower_bound <= value + 1e-9 * abs(value), path.name
         assert result.objective >= value - 1e-6 * abs(value), path.name
         assert gm.evaluate(problem, result.assignment) == result.objective
+
+
+@pytest.mark.slow
+def test_worms_below_the_best_known_value(instances_folder: Path) -> None:
+    problem = single(instances_folder / "worms" / "worms_01.dd.xz")
+    value = known(instances_folder)["worms/worms_01.dd"]  # of the peers
+    result = gm.solve(problem)
+    assert result.objective < value - 50
+    assert gm.evaluate(problem, result.assignment) == result.objective
