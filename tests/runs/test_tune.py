@@ -79,8 +79,13 @@ def test_a_trial_is_reproducible_and_depends_on_the_settings() -> None:
 def test_without_a_filter_a_trial_is_scored_by_f1() -> None:
     config = load_run("gmn_pl", "smoke", 0, filter="unfiltered", **SMALL)
     found: list[Evaluation] = []
+
+    def kept(*args: Any) -> Evaluation:
+        found.append(evaluate(*args))
+        return found[-1]
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bbgm.runs.tune.evaluate", lambda *args: found.append(evaluate(*args)) or found[-1])
+        patch.setattr("bbgm.runs.tune.evaluate", kept)
         trial = tune(config, folds=2, pairs_per_class=4, held=1)
     assert trial.scores == (found[0].mean["f1"],)
     assert trial.scores != (found[0].mean["accuracy"],)

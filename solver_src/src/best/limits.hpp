@@ -15,8 +15,9 @@ struct Limits {
   std::int64_t moves;        // of all of them: none starts later
   std::int64_t branch_work;  // table entries
   double hopeless_gap;       // in units of the costs' scale: a proof is not tried when the gap will stay above it
-  int tabu_size;  // assignments above which, where not all matches are allowed, forced ones take the last searches' place
-  bool gives_up_early;       // or when the gap is so large after the first levels
+  int tabu_size;  // assignments above which, where not all matches are allowed, forced ones take the last searches'
+                  // place
+  bool gives_up_early;  // or when the gap is so large after the first levels
 };
 
 Limits limits(Effort effort);

@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t first_scans = 5'000'000;  // assignments that the first tabu search may look at
 constexpr int move_labels = 400;  // the last searches make fewer moves where each looks at more assignments
 
-constexpr int most_rounds = 20;   // of forced assignments
+constexpr int most_rounds = 20;  // of forced assignments
 
 }  // namespace
 

@@ -24,7 +24,8 @@ class Primal {
   void round(const Problem& rest, const std::vector<double>& costs);
   // A short tabu search from the incumbent. Searches end where they reach `bound`.
   void first_search(double bound);
-  // Forced assignments where not all are allowed, and long tabu searches, for the case that the incumbent cannot be proved.
+  // Forced assignments where not all are allowed, and long tabu searches, for the case that the incumbent cannot be
+  // proved.
   void last_search(double bound);
 
   const Incumbent& best() const { return best_; }

@@ -60,8 +60,7 @@ void LocalSearch::apply_and_note(const Move& move) {
   apply(move);
   for (int k = 0; k < n; ++k) {
     wake(nodes[k]);
-    for (int e = pair_costs_.start[nodes[k]]; e < pair_costs_.start[nodes[k] + 1]; ++e)
-      wake(pair_costs_.links[e].node);
+    for (int e = pair_costs_.start[nodes[k]]; e < pair_costs_.start[nodes[k] + 1]; ++e) wake(pair_costs_.links[e].node);
     if (freed[k] >= 0 && at2_[freed[k]] < 0)
       for (int c = p.col_start[freed[k]]; c < p.col_start[freed[k] + 1]; ++c) wake(p.left[p.col[c]]);
   }

@@ -74,11 +74,11 @@ class LocalSearch {
 
   const Problem& problem_;
   const PairCosts pair_costs_;
-  std::vector<int> at1_, at2_;         // chosen assignment of a node of graph 1 / 2, or -1
-  std::vector<double> gain_;           // (A,) cost of a plus its terms with the chosen assignments
-  const bool complete_;                // every pair of nodes is an assignment
-  const bool by_rows_;                 // the problem is large
-  std::vector<double> column_;         // (n2,) scratch of best_move
+  std::vector<int> at1_, at2_;  // chosen assignment of a node of graph 1 / 2, or -1
+  std::vector<double> gain_;    // (A,) cost of a plus its terms with the chosen assignments
+  const bool complete_;         // every pair of nodes is an assignment
+  const bool by_rows_;          // the problem is large
+  std::vector<double> column_;  // (n2,) scratch of best_move
   // Where every pair of nodes is an assignment:
   std::vector<double> enter_;    // (n2 + 1,) scratch: change by the moves of a row that enter
   std::vector<int> place_;       // (n1,) scratch: chosen node of graph 2, n2 if there is none
@@ -94,7 +94,8 @@ class LocalSearch {
   std::vector<Move> row_move_;
   std::vector<char> touched_;
   std::vector<int> touched_rows_;
-  // Of force_all(): nodes whose moves are to be looked at, and what a trial changed: nodes, with their assignments before.
+  // Of force_all(): nodes whose moves are to be looked at, and what a trial changed: nodes, with their assignments
+  // before.
   std::vector<int> queue_;
   std::vector<char> awake_, changed_;  // (n1,)
   std::vector<std::pair<int, int>> log_;

@@ -1,4 +1,5 @@
-// The scan of all moves where all assignments are allowed: (i, j) is number i n2 + j, and rows are scanned four at a time.
+// The scan of all moves where all assignments are allowed: (i, j) is number i n2 + j, and rows are scanned four at a
+// time.
 #include <algorithm>
 #include <limits>
 

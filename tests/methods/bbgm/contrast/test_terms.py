@@ -124,18 +124,18 @@ def test_partial_nce(pairs, unmatched):
     if unmatched == "learned":
         torch.nn.init.normal_(matcher.unmatched_costs.cost.weight)
     with torch.no_grad():
-        losses = {"rows": [], "columns": []}
+        rows, columns = [], []
         for pair, cost in zip(pairs, matcher.costs(pairs), strict=True):
             (n1, n2), nothing = cost.unary.shape, torch.zeros(1)
             partners = {int(j): i for i, j in enumerate(pair.truth) if j >= 0}
             for i, j in enumerate(pair.truth):
                 logits = torch.cat([-START * cost.unary[i], nothing])
-                losses["rows"].append(-torch.log_softmax(logits, 0)[j if j >= 0 else n2])
+                rows.append(-torch.log_softmax(logits, 0)[j if j >= 0 else n2])
             for j in range(n2):
                 logits = torch.cat([-START * cost.unary[:, j], nothing])
-                losses["columns"].append(-torch.log_softmax(logits, 0)[partners.get(j, n1)])
+                columns.append(-torch.log_softmax(logits, 0)[partners.get(j, n1)])
         assert any((pair.truth < 0).any() for pair in pairs)
-        expected = sum(torch.stack(of).mean() for of in losses.values())
+        expected = sum(torch.stack(losses).mean() for losses in (rows, columns))
         torch.testing.assert_close(matcher.loss(pairs), expected, rtol=1e-4, atol=1e-4)
 
 
