@@ -76,7 +76,8 @@ def _cell(row: pd.Series) -> str:
 
 
 def _range(low: float, high: float) -> str:
-    return "–".join(f"{x:.2g}" if x < 99.5 else f"{x:.0f}" for x in (low, high) if x >= 0)
+    """A number, or two; a gap below zero is that of a matching better than the best one known."""
+    return "–".join(f"{x:.2g}" if x < 99.5 else f"{x:.0f}" for x in (low, high) if pd.notna(x)).replace("-", "−")
 
 
 @styled

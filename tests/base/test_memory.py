@@ -24,8 +24,8 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - start)
 def test_pages_are_used_again() -> None:
     """Without it each of twenty tensors of 64 MiB is made of fresh pages, which the system must clear.
 
-    With it the heap may still grow when something small lies at the end of a freed block. Where it lies is up to chance,
-    so the least of three processes counts.
+    With it the heap may still grow when something small lies at the end of a freed block. Where that lies is up to
+    chance, so the least of three processes counts.
     """
     counts: dict[str, int] = {}
     for how in ("keep", "keep", "keep", "give back"):

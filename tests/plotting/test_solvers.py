@@ -141,3 +141,10 @@ def test_nothing_to_draw_is_an_error(figures: pd.DataFrame) -> None:
     for plot in (plotting.plot_solver_table, plotting.plot_time_and_gap):
         with pytest.raises(ValueError, match="no figures to draw"):
             plot(figures[:0], ["mine"])
+
+
+def test_a_matching_below_the_best_known_value_has_a_negative_gap(figures: pd.DataFrame) -> None:
+    better = figures.assign(gap_percent=[2.0, 0.5, -0.0116, 163.0])
+    texts = [text.get_text() for text in plotting.plot_solver_table(better, ours=["mine"]).axes[0].texts]
+    assert any(text.startswith("−0.012 %\n3 of 3") for text in texts)
+    assert not any(text.startswith(" %") for text in texts)
