@@ -7,6 +7,7 @@
 #include "bounds/coupled/dual.hpp"
 #include "bounds/star.hpp"
 #include "cpp/problems.hpp"
+#include "cpp/splits.hpp"
 #include "pair/restrict.hpp"
 
 using namespace gm;
@@ -109,36 +110,5 @@ TEST_CASE("star layout: a table without gaps is found where every match is allow
 }
 
 TEST_CASE("coupled dual: every split is a bound, removal keeps what is better, compacting changes nothing") {
-  for (int seed = 0; seed < 30; ++seed) {
-    const Problem p = random_problem(4, 5, 100 + seed);
-    const double best = optimum(p);
-    CoupledDual dual(p);
-    CHECK(dual.bound() <= best + 1e-12);
-    for (const double temperature : {1.0, 0.1, 0.01, 0.001}) {
-      dual.anneal(temperature * dual.scale(), 5);
-      CHECK(dual.bound() <= best + 1e-9);
-      const double before = dual.last_bound();
-      CoupledDual copy(dual);
-      copy.compact();
-      CHECK(copy.bound() == doctest::Approx(before).epsilon(1e-9));
-      // An upper bound just above the optimum: the optimum's own labels must survive.
-      dual.remove_above(best + 0.05);
-      CHECK(!dual.empty());
-      dual.compact();
-      CHECK(dual.bound() <= best + 1e-9);
-    }
-    // Choosing a label bounds the matchings that have it.
-    for (int i = 0; i < p.n1; ++i)
-      for (const int label : CoupledDual(p).labels_left(i)) {
-        double constrained = inf;
-        each_matching(p, [&](const std::vector<int>& match) {
-          if (match[i] == (label < 0 ? -1 : p.right[label])) constrained = std::min(constrained, p.evaluate(match));
-        });
-        CoupledDual child(p);
-        child.choose(i, label);
-        child.compact();
-        child.anneal(0.05 * child.scale(), 5);
-        CHECK(child.bound() <= constrained + 1e-9);
-      }
-  }
+  for (int seed = 0; seed < 30; ++seed) check_splits<CoupledDual>(random_problem(4, 5, 100 + seed));
 }

@@ -8,6 +8,7 @@
 #include "bounds/coupled/dual.hpp"
 #include "core/lap.hpp"
 #include "cpp/problems.hpp"
+#include "cpp/splits.hpp"
 #include "pair/need.hpp"
 #include "search/local_search.hpp"
 
@@ -117,37 +118,8 @@ TEST_CASE("implicit tables: the bound of explicit ones before the ascent, and ne
 }
 
 TEST_CASE("implicit tables: every split is a bound, removal keeps what is better, compacting changes nothing") {
-  for (int seed = 0; seed < 60; ++seed) {
-    const Problem p = random_problem(4, 5, 100 + seed, seed % 3 ? 0.8 : 1.1);
-    const double best = optimum(p);
-    ImplicitDual dual(p);
-    CHECK(dual.bound() <= best + 1e-12);
-    for (const double temperature : {1.0, 0.1, 0.01, 0.001}) {
-      dual.anneal(temperature * dual.scale(), 5);
-      CHECK(dual.bound() <= best + 1e-9);
-      const double before = dual.last_bound();
-      ImplicitDual copy(dual);
-      copy.compact();
-      CHECK(copy.bound() == doctest::Approx(before).epsilon(1e-9));
-      dual.remove_above(best + 0.05);
-      CHECK(!dual.empty());
-      dual.compact();
-      CHECK(dual.bound() <= best + 1e-9);
-    }
-    // With an upper bound at the optimum, what is left of better matchings is nothing, or still unknown.
-    for (int i = 0; i < p.n1; ++i)
-      for (const int label : ImplicitDual(p).labels_left(i)) {
-        double constrained = inf;
-        each_matching(p, [&](const std::vector<int>& match) {
-          if (match[i] == (label < 0 ? -1 : p.right[label])) constrained = std::min(constrained, p.evaluate(match));
-        });
-        ImplicitDual child(p);
-        child.choose(i, label);
-        child.compact();
-        child.anneal(0.05 * child.scale(), 5);
-        CHECK(child.bound() <= constrained + 1e-9);
-      }
-  }
+  for (int seed = 0; seed < 60; ++seed)
+    check_splits<ImplicitDual>(random_problem(4, 5, 100 + seed, seed % 3 ? 0.8 : 1.1));
 }
 
 TEST_CASE("memory of the bound: tables for keypoint-size problems, the terms' for two pictures of 500 keypoints") {

@@ -35,7 +35,7 @@ class TableNumbers {
 
 }  // namespace
 
-void Side::build(const Problem& p, int which, const std::vector<int>& local, TermPlaces& places) {
+void Nodes::build_nodes(const Problem& p, int which, const std::vector<int>& local) {
   const std::vector<int>& node = which == 0 ? p.left : p.right;
   const std::vector<int>& start = which == 0 ? p.row_start : p.col_start;
   n = which == 0 ? p.n1 : p.n2;
@@ -51,6 +51,12 @@ void Side::build(const Problem& p, int which, const std::vector<int>& local, Ter
   for (int i = 0; i < n; ++i) u[node_at[i] + labels[i] - 1] = 0;
   for (int a = 0; a < p.size(); ++a) u[node_at[node[a]] + local[a]] = 0.5 * p.cost[a];
   marginal.resize(u.size());
+}
+
+void Side::build(const Problem& p, int which, const std::vector<int>& local, TermPlaces& places) {
+  const std::vector<int>& node = which == 0 ? p.left : p.right;
+  const std::vector<int>& start = which == 0 ? p.row_start : p.col_start;
+  build_nodes(p, which, local);
 
   TableNumbers numbers(n, p.terms.size());
   std::size_t total = 0;

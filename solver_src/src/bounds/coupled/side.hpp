@@ -27,19 +27,26 @@ struct TermPlaces {
   Array<int> table;       // (T,)
 };
 
-struct Side {
+// What a graph has whether its tables are made or implicit: a vector of costs for each node.
+struct Nodes {
   int n = 0;
-  std::vector<int> labels;           // (n,) with "unmatched"
-  std::vector<std::size_t> node_at;  // (n + 1,) start of a node's vector in u, padded to four
-  std::vector<double> u;             // costs of labels
-  std::vector<char> may_be_idle;     // (n,) may stay unmatched
+  std::vector<int> labels;                      // (n,) with "unmatched"
+  std::vector<std::size_t> node_at;             // (n + 1,) start of a node's vector in u, padded to four
+  std::vector<double> u;                        // costs of labels
+  std::vector<char> may_be_idle;                // (n,) may stay unmatched
+  std::vector<std::vector<Incident>> incident;  // (n,) tables of a node
+  std::vector<double> marginal;  // like u, from minima(): sum over tables of (row minimum - table minimum)
+
+  // Half of the costs of assignments; see Side::build.
+  void build_nodes(const Problem& problem, int which, const std::vector<int>& local);
+};
+
+struct Side : Nodes {
   std::vector<Table> tables;
-  std::size_t rows_and_columns = 0;             // of all tables, padded to four
-  Array<double> x;                              // costs in tables
-  std::vector<std::vector<Incident>> incident;  // (n,)
+  std::size_t rows_and_columns = 0;  // of all tables, padded to four
+  Array<double> x;                   // costs in tables
   // From minima():
-  std::vector<double> marginal;  // like u: sum over tables of (row minimum - table minimum)
-  std::vector<double> least;     // (tables,) minimum
+  std::vector<double> least;  // (tables,) minimum
 
   // Half of the problem's costs. which: 0 for graph 1, 1 for graph 2; local: (A,) position of an assignment in the
   // vector of its node.

@@ -35,24 +35,9 @@ void Excluded::next(const Lines& lines, int line) {
 void Side::build(const Problem& p, int which, const std::vector<int>& local, const Array<int>& term_of,
                  Array<int>& place) {
   const std::vector<int>& node = which == 0 ? p.left : p.right;
-  const std::vector<int>& start = which == 0 ? p.row_start : p.col_start;
-  n = which == 0 ? p.n1 : p.n2;
-  labels.resize(n);
-  node_at.assign(n + 1, 0);
-  incident.resize(n);
-  may_be_idle.assign(n, 1);
-  for (int i = 0; i < n; ++i) {
-    labels[i] = start[i + 1] - start[i] + 1;
-    node_at[i + 1] = node_at[i] + vec::padded(labels[i]);
-  }
-  u.assign(node_at[n], inf);
+  build_nodes(p, which, local);
   other.assign(node_at[n], -1);
-  for (int i = 0; i < n; ++i) u[node_at[i] + labels[i] - 1] = 0;
-  for (int a = 0; a < p.size(); ++a) {
-    u[node_at[node[a]] + local[a]] = 0.5 * p.cost[a];
-    other[node_at[node[a]] + local[a]] = which == 0 ? p.right[a] : p.left[a];
-  }
-  marginal.resize(u.size());
+  for (int a = 0; a < p.size(); ++a) other[node_at[node[a]] + local[a]] = which == 0 ? p.right[a] : p.left[a];
   memory::demand(p.terms.size() * (sizeof(Entry) + sizeof(int)));
   make_tables(p, which, local, term_of, place);
   least.resize(tables.size());

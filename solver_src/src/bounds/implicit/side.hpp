@@ -59,22 +59,15 @@ class Excluded {
   int at_ = 0, same_ = -1;
 };
 
-struct Side {
-  int n = 0;
-  std::vector<int> labels;                      // (n,) with "unmatched"
-  std::vector<std::size_t> node_at;             // (n + 1,) start of a node's vector in u, padded to four
-  std::vector<double> u;                        // costs of labels
-  std::vector<int> other;                       // like u: node of the other graph, -1 for "unmatched"
-  std::vector<char> may_be_idle;                // (n,) may stay unmatched
-  std::vector<Table> tables;                    // by row node, then by column node
-  std::vector<std::vector<Incident>> incident;  // (n,)
-  Array<double> row_offset, column_offset;      // of all tables, one more than rows or columns for each
-  Array<int> row_begin, column_begin;           // the same places: where the entries of a row or column begin
-  Array<Entry> entries;                         // by table, row, column
-  Array<int> by_column;                         // numbers of entries by table, column, row
+struct Side : coupled::Nodes {
+  std::vector<int> other;                   // like u: node of the other graph, -1 for "unmatched"
+  std::vector<Table> tables;                // by row node, then by column node
+  Array<double> row_offset, column_offset;  // of all tables, one more than rows or columns for each
+  Array<int> row_begin, column_begin;       // the same places: where the entries of a row or column begin
+  Array<Entry> entries;                     // by table, row, column
+  Array<int> by_column;                     // numbers of entries by table, column, row
   // From minima():
-  std::vector<double> marginal;  // like u: sum over tables of (row minimum - table minimum)
-  std::vector<double> least;     // (tables,) minimum
+  std::vector<double> least;  // (tables,) minimum
 
   // Half of the problem's costs, as in coupled::Side. term_of: (2 T,) number of the term of an entry of Problem::adj;
   // place: (T,) gets the number of its entry.
