@@ -16,7 +16,7 @@ from bbgm.cli import main
         (["train", "--seed", "one"], "--seed: invalid int value: 'one'"),
         (["train", "--sed", "1"], "unrecognized arguments: --sed 1"),
         (["train", "--method", "sgd"], "'sgd' is not one of ['aimle', 'bbgm', "),
-        (["train", "--budget", "huge"], "'huge' is not one of ['animals', 'demo'"),
+        (["train", "--budget", "huge"], "'huge' is not one of ['animals', 'animals_short', 'demo'"),
         (
             ["train", "--filter", "all"],
             "protocol.filter: Input should be 'intersection', 'inclusion' or 'unfiltered' (given: 'all')",

@@ -49,7 +49,7 @@ def test_seeds_may_be_a_number_or_given_by_experiment(seeds: Any, expected: list
         ({"willow": {"intersection": 3}}, "seeds.willow.intersection is 3, expected a mapping"),
         (
             {"willow": {"intersection": {"tiny": 1}}},
-            "budget 'tiny' is not one of ['animals', 'demo', 'paper', 'smoke', 'willow']",
+            "budget 'tiny' is not one of ['animals', 'animals_short', 'demo', 'paper', 'smoke', 'willow']",
         ),
         ({"willow": [1]}, "seeds.willow is [1], expected a mapping"),
         ({"wilow": {}}, "data set 'wilow' is not one of"),
