@@ -112,12 +112,17 @@ GRADIENTS = (
 )
 """Ways to train the same network through the solver."""
 
+WRONG = tuple(f"{method}_wrong_{share}" for method in GRADIENTS for share in (5, 10, 20))
+"""The same with wrong labels: a share of them, in per cent."""
+
 BEYOND = (
     *("bbgm", "unary_costs", "sinkhorn", "info_nce", "info_nce_positions", "info_nce_views", "transformer"),
     *("sup_con", "bbgm_long", "bbgm_views", "bbgm_info_nce"),
 )
 """From the paper's method to the best, one change at a time; then what the solver's loss does with more pairs and with
 these changes."""
+
+_SHARE = "wrong labels={protocol.wrong_labels:.0%}"
 
 VOC, WILLOW, SPAIR = map(_columns, ("voc", "willow", "spair"))
 
@@ -261,12 +266,13 @@ SPECS: dict[str, TableSpec] = {
                 extras=False,
                 references=references,
                 columns=columns,
-                rows=(Row(setting="{setting}" if dataset == "willow" else "filter={protocol.filter}"),),
+                rows=(Row(setting=setting or ("{setting}" if dataset == "willow" else "filter={protocol.filter}")),),
                 notes=("Not a table of the paper, whose method is BB-GM.",),
             )
-            for study, question, methods, references in (
-                ("gradients", "the same network trained with different gradients", GRADIENTS, ("bbgm",)),
-                ("beyond", "from the paper's method to the best", BEYOND, ("bbgm", "unary_costs", "sinkhorn")),
+            for study, question, methods, references, setting in (
+                ("gradients", "the same network trained with different gradients", GRADIENTS, ("bbgm",), ""),
+                ("labels", "trained with wrong labels", (*GRADIENTS, *WRONG), GRADIENTS, _SHARE),
+                ("beyond", "from the paper's method to the best", BEYOND, ("bbgm", "unary_costs", "sinkhorn"), ""),
             )
             for name, published, title, dataset, columns in (
                 ("PascalVOC", "PascalVOCBig", "Pascal VOC", "voc", VOC),

@@ -138,15 +138,16 @@ def config(method: str, dataset: str = "voc", keypoint_filter: str = "intersecti
 
 
 def studies(table: str) -> set[str]:
-    return {f"{table}-gradients", f"{table}-beyond"}
+    return {f"{table}-gradients", f"{table}-labels", f"{table}-beyond"}
 
 
 @pytest.mark.parametrize(
     ("method", "dataset", "keypoint_filter", "shown"),
     [
         ("bbgm", "voc", "intersection", {"PascalVOCBig", "PascalVOCAblation", *studies("PascalVOC")}),
-        ("imle", "voc", "intersection", {"PascalVOC-gradients"}),
-        ("hinge", "willow", "intersection", {"Willow-gradients"}),
+        ("imle", "voc", "intersection", {"PascalVOC-gradients", "PascalVOC-labels"}),
+        ("imle_wrong_10", "voc", "intersection", {"PascalVOC-labels"}),
+        ("hinge", "willow", "intersection", {"Willow-gradients", "Willow-labels"}),
         ("dgmc", "voc", "intersection", {"PascalVOCSampling", "PascalVOCBig"}),
         ("dgmc", "voc", "inclusion", {"PascalVOCSampling"}),
         ("sinkhorn", "voc", "intersection", {"PascalVOCAblation", "PascalVOC-beyond"}),
@@ -174,6 +175,9 @@ def test_a_table_of_gradients_needs_another_one_than_the_papers() -> None:
     assert not spec.made_of([config("bbgm", "voc", "intersection"), config("imle", "voc", "unfiltered")])
     assert spec.made_of([config("bbgm", "voc", "intersection"), config("imle", "voc", "intersection")])
     assert SPECS["PascalVOCBig"].made_of([config("bbgm", "voc", "intersection")])
+    without = [config(method) for method in ("bbgm", "imle")]
+    assert not SPECS["PascalVOC-labels"].made_of(without)
+    assert SPECS["PascalVOC-labels"].made_of([*without, config("imle_wrong_10")])
 
 
 def test_a_table_ignores_the_runs_of_others(tmp_path: Path, add_run: AddRun) -> None:
