@@ -174,7 +174,8 @@ def test_runs_with_and_without_a_parent_are_not_averaged(tree: Path, add_run: Ad
 def test_unknown_budget_names_the_known_ones(tree: Path, budget: str) -> None:
     """Also one that stands for several folders, or for one elsewhere."""
     with pytest.raises(
-        ValueError, match=r"budget '.*' is not one of \['animals', 'animals_short', 'demo', 'paper', 'smoke', 'willow'\]"
+        ValueError,
+        match=r"budget '.*' is not one of \['animals', 'animals_short', 'demo', 'paper', 'smoke', 'willow'\]",
     ):
         tables.make_table("Willow", budget, tree)
 
