@@ -11,6 +11,7 @@ from bbgm.plotting.curves import plot_learning_curves, plot_loss_section
 from bbgm.plotting.cycle import plot_cycle
 from bbgm.plotting.filtering import plot_filters
 from bbgm.plotting.gallery import plot_gallery, plot_images, plot_methods, typical_predictions
+from bbgm.plotting.labels import plot_wrong_labels
 from bbgm.plotting.landscape import plot_descent, plot_gradients, plot_loss_landscape, plot_slopes
 from bbgm.plotting.matching import draw_matching, plot_matching, plot_matchings
 from bbgm.plotting.schematics.consistency import plot_consistency
@@ -53,6 +54,7 @@ __all__ = [
     "plot_time_and_gap",
     "plot_two_sets",
     "plot_vertex_costs",
+    "plot_wrong_labels",
     "save_figure",
     "style",
     "typical_predictions",
