@@ -24,7 +24,7 @@ def test_each_method_has_a_panel_with_the_baseline_in_the_order_of_shares() -> N
     panels = [ax for ax in figure.axes if ax.axison]
     assert [ax.get_title() for ax in panels] == ["I-MLE", "Hinge"]
     for ax, own in zip(panels, ([84, 83], [86, 79]), strict=True):
-        drawn = [(list(line.get_xdata()), list(line.get_ydata())) for line in ax.lines]
+        drawn = [(np.asarray(line.get_xdata()).tolist(), np.asarray(line.get_ydata()).tolist()) for line in ax.lines]
         assert drawn == [([0, 10], [85, 80]), ([0, 10], own)]
     bands = [path.get_extents() for path in (collection.get_paths()[0] for collection in panels[0].collections)]
     np.testing.assert_allclose([(b.y0, b.y1) for b in bands], [(79, 85.5), (83, 84.5)])

@@ -1,4 +1,4 @@
-"""A computer with several GPUs: each run has its own. `nvidia-smi` is a script that lists four."""
+"""A computer with several GPUs: each run has its own, or they share them. `nvidia-smi` is a script that lists four."""
 
 import os
 import subprocess
@@ -23,9 +23,11 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return {**outer, "PATH": f"{tool.parent}:{outer['PATH']}", "TMPDIR": str(tmp_path)}
 
 
-def start(project: Path, environment: dict[str, str], command: str) -> subprocess.Popen[str]:
+def start(project: Path, environment: dict[str, str], command: str, runs: int = 4) -> subprocess.Popen[str]:
     words = [sys.executable, str(project / "workflow/scripts/one_gpu.py"), "sh", "-c", command]
-    return subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        words, env={**environment, "BBGM_RUNS_AT_ONCE": str(runs)}, stdout=subprocess.PIPE, text=True
+    )
 
 
 def device(project: Path, environment: dict[str, str], **change: str) -> str:
@@ -54,6 +56,22 @@ def test_runs_at_the_same_time_have_different_gpus(project: Path, tmp_path: Path
         process.communicate(timeout=60)
     assert output.rpartition("device=")[2].strip() in {"0", "1", "2", "3"}
     assert fifth.returncode == 0
+
+
+def test_more_runs_than_gpus_share_them_evenly(project: Path, tmp_path: Path, environment: dict[str, str]) -> None:
+    """Three on two GPUs: each has one before one has two; a fourth finds the second place of the other."""
+    hold = "echo $CUDA_VISIBLE_DEVICES > {folder}/{k}.seen; " + WAIT
+    two, started = {**environment, "CUDA_VISIBLE_DEVICES": "0,1"}, []
+    for k in range(4):
+        started.append(start(project, two, hold.format(folder=tmp_path, k=k), runs=3))
+        for _ in range(600):
+            if (seen := tmp_path / f"{k}.seen").exists() and seen.read_text():
+                break
+            time.sleep(0.1)
+    (tmp_path / "go").touch()
+    for process in started:
+        process.communicate(timeout=60)
+    assert [(tmp_path / f"{k}.seen").read_text().strip() for k in range(4)] == ["0", "1", "0", "1"]
 
 
 def test_only_the_visible_gpus_are_used(project: Path, environment: dict[str, str]) -> None:

@@ -55,10 +55,13 @@ LOGS = f"{OUT}/logs"
 RUN = f"{OUT}/{{dataset}}/{{filter}}/{{method}}/seed{{seed}}"
 FIGURES = "figures/{budget}"
 
-# One training run at a time on each GPU of this machine (profiles/default). A cluster's profile asks for GPUs itself: the
-# machine on which Snakemake was started may have none.
+# One training run at a time on the GPUs of this machine (profiles/default), or as many as --resources gpu=N says. A
+# cluster's profile asks for GPUs itself: the machine on which Snakemake was started may have none.
 GPUS_OF_A_RUN = 1 if shutil.which("nvidia-smi") else 0
 GPUS_BY_PROFILE = workflow.resource_settings.overwrite_resources.get("train_run", {}).get("gpu")
+# Not a parameter of the rule, whose change would make finished runs again; a job's own process of Snakemake inherits it.
+if "gpu" in workflow.global_resources:
+    os.environ.setdefault("BBGM_RUNS_AT_ONCE", str(workflow.global_resources["gpu"].value))
 DEVICE = "gpu" if (GPUS_OF_A_RUN if GPUS_BY_PROFILE is None else GPUS_BY_PROFILE.value) else "cpu"
 
 BY_FOLDER = {run.folder.as_posix(): run for run in RUNS}
