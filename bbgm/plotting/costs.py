@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bbgm.data.sampling.pairs import KeypointPair
+from bbgm.plotting.cells import frame_cell
 from bbgm.plotting.matching import cell_height, diagonal_order, draw_edges, draw_pair, place_pair
 from bbgm.plotting.style import RIGHT, WIDE, WIDTH, WRONG, literal, new_figure, styled
 
@@ -28,8 +29,6 @@ def plot_vertex_costs(pair: KeypointPair, instance: "Instance", *, width: float 
     Raises:
         ValueError: the instance is not one of this pair.
     """
-    from matplotlib.patches import Rectangle
-
     _check(pair, instance)
     truth, n2 = pair.truth, len(pair.kept2)
     rows, columns = diagonal_order(truth, n2)
@@ -47,13 +46,10 @@ def plot_vertex_costs(pair: KeypointPair, instance: "Instance", *, width: float 
     for (i, j), cost in np.ndenumerate(costs):
         ax.text(j, i, f"{cost:.1f}", ha="center", va="center", size=5.5, color="white" if cost < middle else "black")
     for i, j in zip(*np.nonzero(true), strict=True):
-        ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, fill=False, edgecolor=RIGHT, linewidth=1.6, zorder=3))
+        frame_cell(ax, i, j, RIGHT, linewidth=1.6, zorder=3)
     for i, j in enumerate(cheapest):
         if not true[i, j]:
-            frame = Rectangle(
-                (j - 0.44, i - 0.44), 0.88, 0.88, fill=False, edgecolor=WRONG, linewidth=1.4, linestyle="--"
-            )
-            ax.add_patch(frame)
+            frame_cell(ax, i, j, WRONG, side=0.88, linewidth=1.4, linestyle="--")
     ax.set_xticks(range(n2), [literal(pair.target.names[pair.kept2[j]]) for j in columns], rotation=45, ha="left")
     ax.set_yticks(range(len(costs)), [literal(pair.source.names[pair.kept1[i]]) for i in rows])
     ax.xaxis.tick_top()

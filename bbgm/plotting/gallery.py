@@ -7,6 +7,7 @@ import numpy as np
 
 from bbgm.data.images.keypoints import FRAME, Dataset, KeypointImage
 from bbgm.data.sampling.pairs import KeypointPair
+from bbgm.plotting.cells import frame_cell
 from bbgm.plotting.matching import cell_height, diagonal_order, place_pair, plot_matching, plot_matchings
 from bbgm.plotting.style import RIGHT, WIDE, WRONG, literal, new_figure, styled
 from bbgm.scoring.predictions import Prediction
@@ -94,7 +95,7 @@ def plot_methods(
         _draw_matrix(line[1], soft[np.ix_(rows, columns)], (0.0, 1.0))
         true = pair.truth_matrix[np.ix_(rows, columns)]
         for i, j in zip(*np.nonzero(made[np.ix_(rows, columns)]), strict=True):
-            _draw_square(line[1], i, j, RIGHT if true[i, j] else WRONG)
+            frame_cell(line[1], i, j, RIGHT if true[i, j] else WRONG, linewidth=1.0)
         plot_matching(line[2], pair, assignment, title=f"{right[name]} of {total} right")
         line[0].set_ylabel(literal(name))
     for ax, title in zip(axes[0], ("scores", "assignment"), strict=False):
@@ -139,9 +140,3 @@ def _draw_matrix(ax: "Axes", values: np.ndarray, limits: tuple[float, float] | N
     low, high = limits or (float(values.min()), float(values.max()))
     ax.imshow(values, cmap="Greys", vmin=low, vmax=high, interpolation="nearest")
     ax.set(xticks=[], yticks=[], aspect="equal")
-
-
-def _draw_square(ax: "Axes", row: int, column: int, colour: str) -> None:
-    from matplotlib.patches import Rectangle
-
-    ax.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, edgecolor=colour, linewidth=1.0))

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bbgm.plotting.cells import frame_cell
 from bbgm.plotting.matching import diagonal_order
 from bbgm.plotting.style import WIDTH, WRONG, literal, new_figure, styled
 
@@ -122,8 +123,6 @@ def plot_gradients(
     Raises:
         ValueError: no gradient.
     """
-    from matplotlib.patches import Rectangle
-
     if not gradients:
         raise ValueError("there is no gradient to draw: give one at least")
     lines = -(-len(gradients) // COLUMNS)
@@ -141,7 +140,7 @@ def plot_gradients(
         for i, row in enumerate(rows):
             if assignment[row] >= 0:
                 j = place[assignment[row]]
-                ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, fill=False, edgecolor="0.3", linewidth=0.7))
+                frame_cell(ax, i, j, "0.3", linewidth=0.7)
         ax.set(xticks=[], yticks=[], aspect="equal")
         ax.set_title(literal(title), pad=3)
     return figure
