@@ -26,6 +26,9 @@ from bbgm.methods.spline.plan import SplinePlan
 Aggregation = Literal["max", "mean", "sum"]
 RootInit = Literal["channels", "kernel"]
 
+FEW, LARGE = 4, 2**18
+"""Up to so many outer products are added one by one on the CPU, if the result has so many numbers or more."""
+
 
 class _SplineAggregation(torch.autograd.Function):
     """Messages and their aggregation, with the sums of the backward pass in a fixed order too."""
@@ -85,7 +88,7 @@ def _products(rows: Tensor, weight: Tensor, plan: SplinePlan) -> Tensor:
     products = rows.new_empty(len(rows), weight.shape[2])
     matrices = weight.unbind()
     # Split in one call each: with narrow layers, to slice takes as long as to multiply.
-    parts = zip(plan.matrices, rows.split(plan.sizes), products.split(plan.sizes), strict=True)
+    parts = zip(plan.matrices, torch.split(rows, plan.sizes), torch.split(products, plan.sizes), strict=True)
     for matrix, part, product in parts:
         torch.mm(part, matrices[matrix], out=product)
     return products
@@ -97,9 +100,17 @@ def _outer_products(rows: Tensor, gradients: Tensor, matrices: int, plan: Spline
     each = sums.unbind()
     for unused in set(range(matrices)).difference(plan.matrices):
         each[unused].zero_()
-    parts = zip(plan.matrices, rows.split(plan.sizes), gradients.split(plan.sizes), strict=True)
+    # A matrix at the kernel's rim has few pairs. The general product packs its operands, which takes longer than to
+    # pass over a large result once for each of them.
+    few = FEW if each[0].numel() >= LARGE and rows.device.type == "cpu" else 0
+    parts = zip(plan.matrices, torch.split(rows, plan.sizes), torch.split(gradients, plan.sizes), strict=True)
     for matrix, part, gradient in parts:
-        torch.mm(part.T, gradient, out=each[matrix])
+        if len(part) > few:
+            torch.mm(part.T, gradient, out=each[matrix])
+            continue
+        torch.outer(part[0], gradient[0], out=each[matrix])
+        for row, other in zip(part[1:], gradient[1:], strict=True):
+            each[matrix].addr_(row, other)
     return sums
 
 

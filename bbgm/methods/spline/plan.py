@@ -24,7 +24,7 @@ class SplinePlan:
 
     pair_node: Tensor
     matrices: tuple[int, ...]
-    sizes: tuple[int, ...]
+    sizes: list[int]
     pair: Tensor
     basis: Tensor
     incoming: Tensor
@@ -62,7 +62,7 @@ class SplinePlan:
         rank = torch.arange(len(target)) - (degree.cumsum(0) - degree)[target[order]]
         incoming = torch.full((nodes, int(degree.max()) if len(target) else 0), len(target))
         incoming[target[order], rank] = order
-        return cls(pair_node, tuple(used.tolist()), tuple(counts.tolist()), pair, basis, incoming, edge_index, pseudo)
+        return cls(pair_node, tuple(used.tolist()), counts.tolist(), pair, basis, incoming, edge_index, pseudo)
 
     def to(self, like: Tensor) -> "SplinePlan":
         """The plan on the device of the features, with weights of their type."""
