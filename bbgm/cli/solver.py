@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from bbgm.cli.arguments import positive
+
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 """How many threads libraries use, which they read when they are loaded."""
 
@@ -23,7 +25,9 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     _add_options(solve)
     solve.set_defaults(command=_solve)
 
-    bench = commands.add_parser("bench", help="measure the solver, alone or beside others, or the spline convolution")
+    bench = commands.add_parser(
+        "bench", help="measure the solver, alone or beside others, the spline convolution, or a training step"
+    )
     subjects = bench.add_subparsers(title="subjects", metavar="SUBJECT", required=True)
     solver = subjects.add_parser(
         "solver", help="solve every .dd and .dd.xz file below a folder, and compare with best_known.json"
@@ -67,6 +71,18 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     spline.add_argument("--channels", type=int, default=1024, help="width of the layer (default %(default)s)")
     spline.add_argument("--threads", type=int, default=2, help="torch threads (default %(default)s)")
     spline.set_defaults(command=_bench_spline)
+
+    step = subjects.add_parser(
+        "step", help="time training steps of an experiment: where the time goes, and its ratio to that of the products"
+    )
+    step.add_argument("--method", default="bbgm", help="a file of config/experiments (default %(default)s)")
+    step.add_argument("--budget", default="demo", help="a file of config/budgets (default %(default)s)")
+    step.add_argument("--dataset", help="as for 'bbgm train'")
+    step.add_argument("--filter", help="intersection (default), inclusion or unfiltered")
+    step.add_argument("--steps", type=positive, default=30, help="how many are timed (default %(default)s)")
+    step.add_argument("--device", help="cpu, cuda or cuda:1 (default: as in training)")
+    step.add_argument("--profile", action="store_true", help="also print the profiler's table of operations")
+    step.set_defaults(command=_bench_step)
 
 
 def _add_folder(parser: argparse.ArgumentParser, *, repeats: int, records: str) -> None:
@@ -237,3 +253,16 @@ def _bench_spline(options: argparse.Namespace) -> None:
             raise ValueError(f"--{name} is {getattr(options, name)}, expected 1 or more")
     for key, value in bench_spline(options.channels, threads=options.threads).items():
         print(f"{key:<18}{value}")
+
+
+def _bench_step(options: argparse.Namespace) -> None:
+    if options.device:
+        os.environ["BBGM_DEVICE"] = options.device
+    from bbgm.bench.step import bench_step
+    from bbgm.config import load_run
+
+    config = load_run(options.method, options.budget, 0, dataset=options.dataset, filter=options.filter)
+    report = bench_step(config, options.steps)
+    print(*report.lines(), sep="\n")
+    if options.profile:
+        print(report.operations)

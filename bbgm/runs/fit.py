@@ -97,7 +97,7 @@ def fit(
                 factor = learning_rate_factor(epoch, iteration, settings)
                 for group, rate in zip(optimiser.param_groups, rates, strict=True):
                     group["lr"] = rate * factor
-                step, row = _step(watched, optimiser, dataset, config, epoch, iteration)
+                step, row = train_step(watched, optimiser, dataset, config, epoch, iteration)
                 history.append(row)
                 finished = iteration + 1
                 last = finished == settings.iterations_per_epoch
@@ -112,7 +112,7 @@ def fit(
     return history
 
 
-def _step(
+def train_step(
     watched: Watched, optimiser: torch.optim.Optimizer, dataset: Dataset, config: RunConfig, epoch: int, iteration: int
 ) -> tuple[Step, dict[str, Any]]:
     """One iteration, counted from 0 in its epoch; returns it with its row of the learning curve."""

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bbgm.graphs.delaunay import delaunay_graph, pseudo_coordinates
-from bbgm.methods.spline.convolution import SplineConv
+from bbgm.methods.spline.convolution import FEW, LARGE, SplineConv
+from bbgm.methods.spline.plan import SplinePlan
 
 AGGREGATIONS = ["max", "mean", "sum"]
 
@@ -211,3 +212,23 @@ def test_parity_with_torch_geometric(aggregation, channels, out):
             result.square().sum().backward()
             values.append([result.detach(), point.grad, layer.weight.grad, layer.lin.weight.grad, layer.bias.grad])
     torch.testing.assert_close(values[0], values[1], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("aggregation", AGGREGATIONS)
+def test_wide_layer_with_matrices_of_few_and_of_many_pairs_equals_the_definition(aggregation: str) -> None:
+    """Outer products of few pairs are added one by one, those of many are one product."""
+    rng = np.random.default_rng(2)
+    edge_index = torch.from_numpy(np.stack([np.arange(24), rng.permutation(24)]))
+    # Most edges are short, so that they share the matrices in the middle.
+    pseudo = torch.from_numpy(np.clip(rng.normal(0.5, 0.12, (24, 2)), 0, 1))
+    sizes = SplinePlan.make(24, edge_index, pseudo, 5).sizes
+    assert min(sizes) <= FEW < max(sizes)
+    layer = make_layer(512, 512, aggr=aggregation)
+    assert layer.weight[0].numel() >= LARGE
+    x = torch.from_numpy(rng.standard_normal((24, 512)))
+    pull = torch.from_numpy(rng.standard_normal((24, 512)))
+    found, expected = (
+        torch.autograd.grad(output, layer.weight, pull)[0]
+        for output in (layer(x, edge_index, pseudo), reference(layer, x, edge_index, pseudo))
+    )
+    torch.testing.assert_close(found, expected)

@@ -26,6 +26,9 @@ from bbgm.methods.spline.plan import SplinePlan
 Aggregation = Literal["max", "mean", "sum"]
 RootInit = Literal["channels", "kernel"]
 
+FEW, LARGE = 4, 2**18
+"""Up to so many outer products are added one by one on the CPU, if the result has so many numbers or more."""
+
 
 class _SplineAggregation(torch.autograd.Function):
     """Messages and their aggregation, with the sums of the backward pass in a fixed order too."""
@@ -44,10 +47,9 @@ class _SplineAggregation(torch.autograd.Function):
         if aggregation == "max":
             result, chosen = _first_maximum(messages, plan)
         else:
-            degree = (plan.incoming < len(plan.pair)).sum(dim=1, keepdim=True)
-            scale = 1 / (degree.clamp(min=1) if aggregation == "mean" else torch.ones_like(degree)).to(x.dtype)
+            chosen = plan.mean_scale if aggregation == "mean" else torch.ones_like(plan.mean_scale)
             filled = torch.cat([messages, messages.new_zeros(1, messages.shape[1])])
-            result, chosen = filled[plan.incoming].sum(dim=1) * scale, scale
+            result = filled[plan.incoming].sum(dim=1) * chosen
         ctx.plan, ctx.aggregation = plan, aggregation
         ctx.save_for_backward(rows, weight, basis, chosen)
         return result
@@ -71,17 +73,9 @@ class _SplineAggregation(torch.autograd.Function):
 
         grad_x = grad_weight = grad_basis = None
         if ctx.needs_input_grad[0]:
-            grad_rows = torch.empty_like(rows)
-            for matrix, start, stop in plan.segments:
-                torch.mm(products[start:stop], weight[matrix].T, out=grad_rows[start:stop])
-            grad_x = _sum_rows(grad_rows, *plan.by_node)
+            grad_x = _sum_rows(_products(products, weight.mT, plan), *plan.by_node)
         if ctx.needs_input_grad[1]:
-            grad_weight = torch.empty_like(weight)
-            unused = set(range(len(weight))).difference(matrix for matrix, _, _ in plan.segments)
-            for matrix in unused:
-                grad_weight[matrix].zero_()
-            for matrix, start, stop in plan.segments:
-                torch.mm(rows[start:stop].T, products[start:stop], out=grad_weight[matrix])
+            grad_weight = _outer_products(rows, products, len(weight), plan)
         if ctx.needs_input_grad[2]:
             made = _products(rows, weight, plan)
             corners = [(made[pair] * messages[:edges]).sum(dim=1) for pair in plan.pair.T]
@@ -92,9 +86,32 @@ class _SplineAggregation(torch.autograd.Function):
 def _products(rows: Tensor, weight: Tensor, plan: SplinePlan) -> Tensor:
     """The product (P, out) of each pair's row (P, in) with its matrix."""
     products = rows.new_empty(len(rows), weight.shape[2])
-    for matrix, start, stop in plan.segments:
-        torch.mm(rows[start:stop], weight[matrix], out=products[start:stop])
+    matrices = weight.unbind()
+    # Split in one call each: with narrow layers, to slice takes as long as to multiply.
+    parts = zip(plan.matrices, torch.split(rows, plan.sizes), torch.split(products, plan.sizes), strict=True)
+    for matrix, part, product in parts:
+        torch.mm(part, matrices[matrix], out=product)
     return products
+
+
+def _outer_products(rows: Tensor, gradients: Tensor, matrices: int, plan: SplinePlan) -> Tensor:
+    """For each of the matrices the sum (matrices, in, out) of its pairs' outer products of row and gradient."""
+    sums = rows.new_empty(matrices, rows.shape[1], gradients.shape[1])
+    each = sums.unbind()
+    for unused in set(range(matrices)).difference(plan.matrices):
+        each[unused].zero_()
+    # A matrix at the kernel's rim has few pairs. The general product packs its operands, which takes longer than to
+    # pass over a large result once for each of them.
+    few = FEW if each[0].numel() >= LARGE and rows.device.type == "cpu" else 0
+    parts = zip(plan.matrices, torch.split(rows, plan.sizes), torch.split(gradients, plan.sizes), strict=True)
+    for matrix, part, gradient in parts:
+        if len(part) > few:
+            torch.mm(part.T, gradient, out=each[matrix])
+            continue
+        torch.outer(part[0], gradient[0], out=each[matrix])
+        for row, other in zip(part[1:], gradient[1:], strict=True):
+            each[matrix].addr_(row, other)
+    return sums
 
 
 def _first_maximum(messages: Tensor, plan: SplinePlan) -> tuple[Tensor, Tensor]:

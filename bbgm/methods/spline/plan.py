@@ -15,7 +15,7 @@ class SplinePlan:
 
     Attributes:
         pair_node: (P,), the node of each pair.
-        segments: (matrix, first pair, last pair + 1), for each matrix in use.
+        matrices, sizes: the matrices in use, and of each the number of its pairs.
         pair: (E, 4), the pairs whose products make up an edge's message.
         basis: (E, 4), their weights b_s, at least 0, with sum 1.
         incoming: (N, D), the edges into each node in their order, padded with the number E; D the largest degree.
@@ -23,7 +23,8 @@ class SplinePlan:
     """
 
     pair_node: Tensor
-    segments: tuple[tuple[int, int, int], ...]
+    matrices: tuple[int, ...]
+    sizes: list[int]
     pair: Tensor
     basis: Tensor
     incoming: Tensor
@@ -55,22 +56,20 @@ class SplinePlan:
         unique, pair = torch.unique(matrix * nodes + source[:, None], return_inverse=True)
         pair_matrix, pair_node = unique.div(max(nodes, 1), rounding_mode="floor"), unique.remainder(max(nodes, 1))
         used, counts = torch.unique_consecutive(pair_matrix, return_counts=True)
-        stops = counts.cumsum(0)
-        segments = tuple(zip(used.tolist(), (stops - counts).tolist(), stops.tolist(), strict=True))
 
         degree = torch.bincount(target, minlength=nodes)
         order = torch.argsort(target, stable=True)
         rank = torch.arange(len(target)) - (degree.cumsum(0) - degree)[target[order]]
         incoming = torch.full((nodes, int(degree.max()) if len(target) else 0), len(target))
         incoming[target[order], rank] = order
-        return cls(pair_node, segments, pair, basis, incoming, edge_index, pseudo)
+        return cls(pair_node, tuple(used.tolist()), counts.tolist(), pair, basis, incoming, edge_index, pseudo)
 
     def to(self, like: Tensor) -> "SplinePlan":
         """The plan on the device of the features, with weights of their type."""
         indices = (self.pair_node, self.pair, self.incoming, self.edge_index)
         pair_node, pair, incoming, edge_index = (index.to(like.device) for index in indices)
         basis, pseudo = self.basis.to(like), self.pseudo.to(like)
-        return SplinePlan(pair_node, self.segments, pair, basis, incoming, edge_index, pseudo)
+        return SplinePlan(pair_node, self.matrices, self.sizes, pair, basis, incoming, edge_index, pseudo)
 
     @cached_property
     def by_degree(self) -> tuple[Tensor, list[Tensor]]:
@@ -82,6 +81,12 @@ class SplinePlan:
         counts = (degree[:, None] > torch.arange(self.incoming.shape[1], device=degree.device)).sum(dim=0).tolist()
         columns = [self.incoming[order[:count], column] for column, count in enumerate(counts)]
         return torch.argsort(order), columns
+
+    @cached_property
+    def mean_scale(self) -> Tensor:
+        """(N, 1) by what the sum of the messages into each node is multiplied to be their mean."""
+        degree = (self.incoming < len(self.pair)).sum(dim=1, keepdim=True)
+        return 1 / degree.clamp(min=1).to(self.basis.dtype)
 
     @cached_property
     def by_pair(self) -> tuple[Tensor, Tensor]:
