@@ -120,6 +120,7 @@ SOLVERS: Registry[Any] = Registry(
     None,
     {
         "best": "bbgm.matching.solvers:best",
+        "fast": "bbgm.matching.solvers:fast",
         "dual": "bbgm.matching.solvers:dual",
         "exact": "bbgm.matching.solvers:exact",
     },

@@ -195,7 +195,7 @@ def test_indicators_have_the_type_of_the_costs(dtype):
     ("arguments", "message"),
     [
         ({"lambda_": 0.0}, "lambda must be positive, not 0"),
-        ({"lambda_": 1.0, "method": "fastest"}, r"'fastest' is not one of \['best', 'dual', 'exact'\]"),
+        ({"lambda_": 1.0, "method": "fastest"}, r"'fastest' is not one of \['best', 'fast', 'dual', 'exact'\]"),
     ],
 )
 def test_wrong_arguments_are_named(arguments, message):

@@ -42,6 +42,7 @@ def test_a_step_with_a_hundred_keypoints(tmp_path: Path) -> None:
             "data": {"dataset": "folder", "source": "original", "root": str(tmp_path)},
             "protocol": {**smoke["protocol"], "train_per_class": 2, "test_pairs_per_class": 1},
             "optimiser": {**smoke["optimiser"], "batch_size": 1},
+            "solver": {"method": "fast"},
         }
     )
     dataset, matcher = open_dataset(config.data, config.protocol), make_matcher(config)
