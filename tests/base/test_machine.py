@@ -2,10 +2,13 @@
 
 import json
 import re
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from bbgm.base import machine
 from bbgm.base.machine import cpu_model, device, hardware, peak_memory_mib, versions
 
 
@@ -39,3 +42,12 @@ def test_a_device_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setenv("BBGM_DEVICE", name)
         with pytest.raises(ValueError, match=rf"BBGM_DEVICE is '{name}', but torch has only \[.*'cpu'\] here"):
             device()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux forgets a peak")
+def test_the_peak_is_what_was_held_since() -> None:
+    memory = machine.PeakMemory()
+    before = memory.now()
+    np.ones(8 * 2**20)  # 64 MiB, given back at once
+    assert memory.largest() > before + 60
+    assert machine.PeakMemory().largest() < before + 30
