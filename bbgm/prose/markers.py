@@ -31,7 +31,11 @@ MARKER = re.compile(r"(<!-- (measured|published): (.*?) -->)(.*?)(<!-- end -->)"
 START = re.compile(r"<!-- (measured|published): .*? -->")
 FACTS = ("value", "n", "pairs", "date", "hardware", "commit")
 OPTIONS = ("show", "published")
-HEADS = {"peers": ("solver", "family", "instances")}
+HEADS = {
+    "peers": ("solver", "family", "instances"),
+    "effort": ("effort", "family", "instances"),
+    "scaling": ("kind", "problem", "instances"),
+}
 """Tables that are not of accuracies: other names of the columns method, setting and runs; three digits are shown."""
 
 
