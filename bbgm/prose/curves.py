@@ -61,6 +61,7 @@ def scaling_figures(root: Path | None = None) -> pd.DataFrame:
     return (
         wide[list(SCALING)]
         .rename(columns=SCALING)
+        .astype({"terms": int})
         .reset_index()
         .rename_axis(columns=None)
         .sort_values(["kind", "effort", "n"], ignore_index=True)
@@ -99,7 +100,8 @@ def effort_figures(root: Path | None = None) -> pd.DataFrame:
     kept = kept.assign(
         after_ms=pd.to_numeric(kept["after_ms"]).fillna(0), family=kept["setting"], effort=kept["method"]
     )
-    wide = kept.pivot_table("value", ["family", "effort", "after_ms", "n"], "figure", sort=False)
+    kept["place"] = kept.groupby(["family", "effort"], sort=False).ngroup()  # their order in the file
+    wide = kept.pivot_table("value", ["place", "family", "effort", "after_ms", "n"], "figure").droplevel("place")
     wide = wide.rename(columns=EFFORT).reset_index().rename(columns={"n": "runs"}).rename_axis(columns=None)
     return wide.assign(after_ms=wide["after_ms"].where(wide["after_ms"] > 0))
 

@@ -194,5 +194,5 @@ def _number(value: float, deviation: float | None, table: str) -> str:
     if pd.isna(value):
         return ""
     if table in HEADS:
-        return f"{value:.3g}"
+        return f"{float(f'{value:.3g}'):g}"  # three digits, and thousands in full
     return f"{value:.1f}" + ("" if deviation is None or pd.isna(deviation) else f" ± {deviation:.1f}")

@@ -2,13 +2,12 @@
 
 import json
 import re
+import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from bbgm.base import machine
 from bbgm.base.machine import cpu_model, device, hardware, peak_memory_mib, versions
 
 
@@ -44,10 +43,20 @@ def test_a_device_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) ->
             device()
 
 
+PEAK = """
+import numpy as np
+from bbgm.base.machine import PeakMemory
+memory = PeakMemory()
+before = memory.now()
+np.ones(8 * 2**20)  # 64 MiB, given back at once
+print(memory.largest() - before, PeakMemory().largest() - before)
+"""
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux forgets a peak")
 def test_the_peak_is_what_was_held_since() -> None:
-    memory = machine.PeakMemory()
-    before = memory.now()
-    np.ones(8 * 2**20)  # 64 MiB, given back at once
-    assert memory.largest() > before + 60
-    assert machine.PeakMemory().largest() < before + 30
+    """In a process of its own: in that of the tests, the system may take unused memory back meanwhile."""
+    done = subprocess.run([sys.executable, "-c", PEAK], capture_output=True, text=True, check=True)
+    first, forgotten = map(float, done.stdout.split())
+    assert 50 < first < 80
+    assert forgotten < 20

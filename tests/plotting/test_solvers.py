@@ -192,7 +192,7 @@ def test_effort_shows_profiles_ends_proofs_and_peers(figures: pd.DataFrame) -> N
         (ax.get_title(), str(line.get_marker()), line.get_fillstyle(), *np.asarray(line.get_xydata())[0])
         for ax in (one, two)
         for line in ax.lines
-        if len(line.get_xydata()) == 1 and line.get_drawstyle() == "default"
+        if np.size(line.get_xdata()) == 1 and line.get_drawstyle() == "default"
     }
     assert ends == {
         ("one", "o", "left", 3.0, 2.0),

@@ -1,5 +1,6 @@
 """Measured curves: kept, read again, and quoted."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +40,12 @@ EFFORT = pd.DataFrame(
     [(SCALING, record_scaling, scaling_figures), (EFFORT, record_effort, effort_figures)],
     ids=["scaling", "effort"],
 )
-def test_figures_come_back_as_they_were_kept(rows: pd.DataFrame, record, read, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_figures_come_back_as_they_were_kept(
+    rows: pd.DataFrame,
+    record: Callable[[pd.DataFrame, Path], Path],
+    read: Callable[[Path], pd.DataFrame],
+    tmp_path: Path,
+) -> None:
     for _ in range(2):  # a second recording replaces the first
         record(rows, tmp_path)
     pd.testing.assert_frame_equal(read(tmp_path)[list(rows.columns)], rows, check_dtype=False)
@@ -68,7 +74,7 @@ def test_prose_quotes_them_with_three_digits(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(markers, "read_measured", lambda name: read_measured(name, tmp_path))
     for query, text in (
         ("instances/scaling method=sparse setting=n=10000;effort=fast column=seconds", "2.58"),
-        ("instances/effort method=fast setting=worms column=ms", "2.99e+03"),
+        ("instances/effort method=fast setting=worms column=ms", "2990"),
         ('instances/effort method=fast setting=planted column="gap % after 0.25 ms"', "1.5"),
     ):
         marker = f"<!-- measured: {query} -->"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MARKERS = "osD"
+MARKERS, LINES = "osD", ("-", "--", "-.")
 TICKS = {FLOOR: f"≤ {FLOOR}", 0.1: "0.1", 1: "1", 10: "10", 100: "100"}
 
 
@@ -72,11 +72,21 @@ def _draw_effort(ax: "Axes", rows: pd.DataFrame, k: int) -> Any:
     ms, gap, proofs, runs = (end[name].iloc[0] for name in ("ms", "gap_percent", "proofs", "runs"))
     course = rows[rows["after_ms"].notna()].sort_values("after_ms")
     gaps = np.maximum(course["gap_percent"], FLOOR)
-    ax.plot(course["after_ms"], gaps, color=f"C{k}", drawstyle="steps-post", linewidth=0.9, zorder=2 + 0.1 * k)
+    ax.plot(
+        course["after_ms"],
+        gaps,
+        color=f"C{k}",
+        drawstyle="steps-post",
+        linestyle=LINES[k % 3],
+        linewidth=0.9,
+        zorder=2 + 0.1 * k,
+    )
     fill = "full" if proofs == runs else "left" if proofs > 0 else "none"
     ax.plot(
         ms, max(gap, FLOOR), MARKERS[k % len(MARKERS)], color=f"C{k}", fillstyle=fill, markerfacecoloralt="white",
         markersize=4.5, markeredgewidth=0.8, clip_on=False, zorder=5,
     )  # fmt: skip
-    (label,) = ax.plot([], [], marker=MARKERS[k % len(MARKERS)], color=f"C{k}", linewidth=0.9, markersize=4.5)
+    (label,) = ax.plot(
+        [], [], marker=MARKERS[k % len(MARKERS)], color=f"C{k}", linestyle=LINES[k % 3], linewidth=0.9, markersize=4.5
+    )
     return label

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 PANELS = {"seconds": "processor time (s)", "mib": "peak memory (MiB)"}
 FITTED = 3  # largest sizes that the slope is fitted to
+BELOW = 0.6  # as much lower than the nearest point the line of the slope is drawn
 MARKERS = "os^D"
 
 
@@ -27,8 +28,8 @@ def plot_scaling(figures: pd.DataFrame, *, width: float = WIDTH) -> "Figure":
     """Processor time and peak memory against the number of keypoints, all axes logarithmic; a line for each kind.
 
     Args:
-        figures: columns kind, n, seconds and mib, as ``bbgm.prose.scaling_figures`` has them; of one effort. The dashed
-            line at each kind's largest sizes is the power law that fits them best, with its exponent.
+        figures: columns kind, n, seconds and mib, as ``bbgm.prose.scaling_figures`` has them; of one effort. The dotted
+            line below each kind's largest sizes has the slope of the power law that fits them best, and its exponent.
 
     Raises:
         ValueError: an empty table, several efforts, or a kind with a single size.
@@ -61,12 +62,13 @@ def _check(figures: pd.DataFrame) -> None:
 
 
 def _draw(ax: "Axes", n: np.ndarray, values: np.ndarray, k: int, kind: str) -> None:
-    ax.plot(n, values, color=f"C{k}", marker=MARKERS[k % len(MARKERS)], markersize=3.5, label=kind)
+    ax.plot(n, values, color=f"C{k}", linestyle="-", marker=MARKERS[k % len(MARKERS)], markersize=3.5, label=kind)
     p, c = growth(n, values)
+    c *= BELOW * (values / (c * n**p))[-FITTED:].min()  # below the curve, without touching it
     ends = n[-FITTED:][[0, -1]]
-    ax.plot(ends, 0.45 * c * ends**p, color=f"C{k}", linestyle="--", linewidth=0.8)  # below the curve
+    ax.plot(ends, c * ends**p, color=f"C{k}", linestyle=":", linewidth=1)
     middle = float(np.sqrt(ends[0] * ends[1]))
     ax.annotate(
-        f"$n^{{{p:.1f}}}$", (middle, 0.45 * c * middle**p), xytext=(3, -3), textcoords="offset points",
+        f"$n^{{{p:.1f}}}$", (middle, c * middle**p), xytext=(4, -3), textcoords="offset points",
         color=f"C{k}", ha="left", va="top",
     )  # fmt: skip
