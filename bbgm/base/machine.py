@@ -90,3 +90,28 @@ def peak_memory_mib() -> float:
     """Largest resident memory that this process has had so far, MiB."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return round(peak / 2**20 if sys.platform == "darwin" else peak / 2**10, 1)
+
+
+class PeakMemory:
+    """Resident memory from now on, MiB. Linux forgets the peak before; elsewhere it counts."""
+
+    def __init__(self) -> None:
+        if self._linux():
+            Path("/proc/self/clear_refs").write_text("5")
+
+    def now(self) -> float:
+        """What is held; elsewhere than on Linux, the largest so far."""
+        return self._status("VmRSS") if self._linux() else peak_memory_mib()
+
+    def largest(self) -> float:
+        """The most that was held."""
+        return self._status("VmHWM") if self._linux() else peak_memory_mib()
+
+    @staticmethod
+    def _linux() -> bool:
+        return sys.platform == "linux"
+
+    @staticmethod
+    def _status(name: str) -> float:
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return next(float(line.split()[1]) / 2**10 for line in lines if line.startswith(f"{name}:"))

@@ -66,6 +66,11 @@ def shift_of(path: Path) -> float:
     return float(np.mean(plain.costs - problem.costs)) * matches if problem.n_assignments else 0.0
 
 
+def shift_free_value(path: Path, known: float) -> float:
+    """Magnitude of a file's best known value without the shift: what gaps are relative to, as in the literature."""
+    return max(abs(known + shift_of(path)), 1e-12)
+
+
 def shift_free_gap(folder: Path, record: Record, best: Mapping[Path, float]) -> float:
     """Gap to the best known value in % of that value without the shift, as in the literature; nan if none is known.
 
@@ -75,7 +80,7 @@ def shift_free_gap(folder: Path, record: Record, best: Mapping[Path, float]) -> 
         return np.nan
     path = folder / record["file"]
     known = best[path.with_name(path.name.removesuffix(".xz"))]
-    return 100 * (record["objective"] - known) / max(abs(known + shift_of(path)), 1e-12)
+    return 100 * (record["objective"] - known) / shift_free_value(path, known)
 
 
 def by_family(folder: Path, records: Sequence[Record], solver: str, source: str = "") -> pd.DataFrame:

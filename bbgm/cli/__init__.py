@@ -11,9 +11,9 @@ from bbgm import __version__
 from bbgm.base.account import provide_folders
 from bbgm.base.plugins import choose_plugins
 from bbgm.base.stopping import TERMINATED, WORKS_FOR, Terminated, end_with, terminable
-from bbgm.cli import data, match, model, plan, pretrain, runs, solver, tune, verify
+from bbgm.cli import bench, data, match, model, plan, pretrain, runs, solver, tune, verify
 
-GROUPS = (runs, match, model, verify, tune, plan, data, solver, pretrain)
+GROUPS = (runs, match, model, verify, tune, plan, data, solver, bench, pretrain)
 """Each module adds its subcommands; a new group is a module with ``add_commands``."""
 
 

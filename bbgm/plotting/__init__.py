@@ -16,7 +16,7 @@ from bbgm.plotting.landscape import plot_descent, plot_gradients, plot_loss_land
 from bbgm.plotting.matching import draw_matching, plot_matching, plot_matchings
 from bbgm.plotting.schematics.consistency import plot_consistency
 from bbgm.plotting.schematics.network import plot_image_features, plot_pair_costs
-from bbgm.plotting.solvers import plot_solver_table, plot_time_and_gap
+from bbgm.plotting.solvers import plot_effort, plot_scaling, plot_solver_table, plot_time_and_gap
 from bbgm.plotting.style import RIGHT, WIDE, WIDTH, WRONG, new_figure, save_figure, style, write_figure
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "plot_costs",
     "plot_cycle",
     "plot_descent",
+    "plot_effort",
     "plot_extraction",
     "plot_filters",
     "plot_gallery",
@@ -47,6 +48,7 @@ __all__ = [
     "plot_methods",
     "plot_pair_costs",
     "plot_relaxations",
+    "plot_scaling",
     "plot_slopes",
     "plot_solver_table",
     "plot_steps",

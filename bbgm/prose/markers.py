@@ -31,7 +31,11 @@ MARKER = re.compile(r"(<!-- (measured|published): (.*?) -->)(.*?)(<!-- end -->)"
 START = re.compile(r"<!-- (measured|published): .*? -->")
 FACTS = ("value", "n", "pairs", "date", "hardware", "commit")
 OPTIONS = ("show", "published")
-HEADS = {"peers": ("solver", "family", "instances")}
+HEADS = {
+    "peers": ("solver", "family", "instances"),
+    "effort": ("effort", "family", "instances"),
+    "scaling": ("kind", "problem", "instances"),
+}
 """Tables that are not of accuracies: other names of the columns method, setting and runs; three digits are shown."""
 
 
@@ -190,5 +194,5 @@ def _number(value: float, deviation: float | None, table: str) -> str:
     if pd.isna(value):
         return ""
     if table in HEADS:
-        return f"{value:.3g}"
+        return f"{float(f'{value:.3g}'):g}"  # three digits, and thousands in full
     return f"{value:.1f}" + ("" if deviation is None or pd.isna(deviation) else f" ± {deviation:.1f}")

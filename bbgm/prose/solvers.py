@@ -19,6 +19,20 @@ FIGURES = {"gap %": "gap_percent", "hits": "hits", "proofs": "proofs", "ms": "ms
 proved, mean time (ms). The values are the names of the same columns in `bbgm.published.SOLVER_COLUMNS`."""
 
 
+def measured_here(shared: bool) -> dict[str, str]:
+    """Date, hardware and commit of what this process measures on one core.
+
+    Args:
+        shared: the machine did other work meanwhile.
+    """
+    hardware = machine.hardware()
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "hardware": f"{hardware['cpu']} (1 of {hardware['cores']} cores{', shared' if shared else ''})",
+        "commit": machine.commit(),
+    }
+
+
 def record_solvers(rows: pd.DataFrame, root: Path | None = None, *, shared: bool = False) -> Path:
     """Keep figures, in place of those of the same solvers and families, on whatever machine they were measured.
 
@@ -33,12 +47,7 @@ def record_solvers(rows: pd.DataFrame, root: Path | None = None, *, shared: bool
     Raises:
         ValueError: the kept file is damaged.
     """
-    hardware = machine.hardware()
-    origin = {
-        "date": datetime.now(UTC).date().isoformat(),
-        "hardware": f"{hardware['cpu']} (1 of {hardware['cores']} cores{', shared' if shared else ''})",
-        "commit": machine.commit(),
-    }
+    origin = measured_here(shared)
     lines = []
     for _, row in rows.iterrows():
         head = {"table": TABLE, "budget": FOLDER, "method": row["solver"], "setting": row["family"]}

@@ -26,12 +26,13 @@ py::tuple to_python(const Result& r) {
 }
 
 py::array_t<double> to_table(const std::vector<gm::TracePoint>& points) {
-  py::array_t<double> out({static_cast<py::ssize_t>(points.size()), py::ssize_t{3}});
+  py::array_t<double> out({static_cast<py::ssize_t>(points.size()), py::ssize_t{4}});
   auto view = out.mutable_unchecked<2>();
   for (std::size_t k = 0; k < points.size(); ++k) {
     view(k, 0) = points[k].iterations;
     view(k, 1) = points[k].lower_bound;
     view(k, 2) = points[k].objective;
+    view(k, 3) = points[k].seconds;
   }
   return out;
 }

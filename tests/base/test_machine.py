@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -39,3 +41,22 @@ def test_a_device_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setenv("BBGM_DEVICE", name)
         with pytest.raises(ValueError, match=rf"BBGM_DEVICE is '{name}', but torch has only \[.*'cpu'\] here"):
             device()
+
+
+PEAK = """
+import numpy as np
+from bbgm.base.machine import PeakMemory
+memory = PeakMemory()
+before = memory.now()
+np.ones(8 * 2**20)  # 64 MiB, given back at once
+print(memory.largest() - before, PeakMemory().largest() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux forgets a peak")
+def test_the_peak_is_what_was_held_since() -> None:
+    """In a process of its own: in that of the tests, the system may take unused memory back meanwhile."""
+    done = subprocess.run([sys.executable, "-c", PEAK], capture_output=True, text=True, check=True)
+    first, forgotten = map(float, done.stdout.split())
+    assert 50 < first < 80
+    assert forgotten < 20

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bbgm.data.sampling.pairs import KeypointPair
-from bbgm.matching.synthetic import geometric_instance, random_instance
+from bbgm.matching.synthetic import geometric_instance, random_instance, sparse_problem
 from tests.support.images import grey_image
 
 
@@ -70,3 +70,28 @@ def test_graphs_of_no_or_few_nodes_are_solved(planted: bool) -> None:
         assert gm.solve(random_instance(*size, 0, planted=planted).problem()).optimal
     with pytest.raises(ValueError, match="must not be negative"):
         random_instance(-1, 2, 0)
+
+
+def test_a_sparse_problem_has_the_nearest_candidates_and_terms_of_edges_only() -> None:
+    problem = sparse_problem(40, 6, 3)
+    assert (problem.n1, problem.n2) == (40, 40)
+    assert np.bincount(problem.assignments[:, 0]).tolist() == [6] * 40
+    a, b = problem.assignments[problem.terms.T]
+    assert (a[:, 0] != b[:, 0]).all()
+    assert (a[:, 1] != b[:, 1]).all()
+    # Both graphs are planar: at most 3 n - 6 edges each, which the ends of terms are.
+    for side in (0, 1):
+        ends = np.sort(np.stack([a[:, side], b[:, side]], axis=1), axis=1)
+        assert len(np.unique(ends, axis=0)) <= 3 * 40 - 6
+    same = sparse_problem(40, 6, 3)
+    assert np.array_equal(same.costs, problem.costs)
+    assert np.array_equal(same.term_costs, problem.term_costs)
+    found = gm.solve(problem)
+    assert found.optimal
+    assert (found.assignment == np.arange(40)).mean() > 0.9
+
+
+@pytest.mark.parametrize("candidates", [0, 5])
+def test_candidates_out_of_range_are_refused(candidates: int) -> None:
+    with pytest.raises(ValueError, match=f"{candidates} candidates for each of 4 nodes: expected 1 to 4"):
+        sparse_problem(4, candidates, 0)

@@ -12,6 +12,7 @@ from matplotlib.lines import Line2D
 from bbgm import plotting
 from bbgm.data.sampling.pairs import KeypointPair
 from bbgm.matching.synthetic import geometric_instance
+from bbgm.plotting.solvers.scaling import growth
 from bbgm.published import SOLVER_COLUMNS
 from tests.support.images import grey_image
 
@@ -148,3 +149,57 @@ def test_a_matching_below_the_best_known_value_has_a_negative_gap(figures: pd.Da
     texts = [text.get_text() for text in plotting.plot_solver_table(better, ours=["mine"]).axes[0].texts]
     assert any(text.startswith("−0.012 %\n3 of 3") for text in texts)
     assert not any(text.startswith(" %") for text in texts)
+
+
+def test_scaling_shows_every_size_and_the_exponent() -> None:
+    n = np.array([100, 300, 1000, 3000])
+    rows = [pd.DataFrame({"kind": k, "n": n, "seconds": n**p / 1e6, "mib": 0.5 * n}) for k, p in (("a", 1.5), ("b", 2))]
+    figures = pd.concat(rows, ignore_index=True)
+    assert growth(n.astype(float), 7.0 * n**1.25) == pytest.approx((1.25, 7.0))
+    time, memory = plotting.plot_scaling(figures).axes
+    assert [text.get_text() for text in time.texts] == ["$n^{1.5}$", "$n^{2.0}$"]
+    assert [text.get_text() for text in memory.texts] == ["$n^{1.0}$"] * 2
+    drawn = [line for line in time.lines if line.get_marker() == "o"]
+    np.testing.assert_allclose(heights(drawn[0]), n**1.5 / 1e6)
+    assert (time.get_xscale(), time.get_yscale()) == ("log", "log")
+    for wrong, message in (
+        (figures[:0], "bbgm bench scaling --record"),
+        (figures.assign(effort=["fast", "default"] * 4), "several efforts"),
+        (figures[:5], "'b' has a single size"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            plotting.plot_scaling(wrong)
+
+
+def test_effort_shows_profiles_ends_proofs_and_peers(figures: pd.DataFrame) -> None:
+    columns = ["family", "effort", "after_ms", "gap_percent", "proofs", "ms", "runs"]
+    rows = [
+        ("one", "fast", np.nan, 2.0, 1, 3.0, 2),
+        ("one", "fast", 1.0, 8.0, 0, np.nan, 2),
+        ("one", "fast", 4.0, 2.0, 1, np.nan, 2),
+        ("one", "thorough", np.nan, 0.0, 2, 30.0, 2),
+        ("one", "thorough", 32.0, 0.0, 2, np.nan, 2),
+        ("two", "fast", np.nan, 5.0, 0, 3.0, 2),
+    ]
+    peers = figures[figures["solver"] == "peer"]
+    figure = plotting.plot_effort(pd.DataFrame(rows, columns=columns), peers)
+    one, two, hidden = figure.axes
+    assert not hidden.get_visible()
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["fast", "thorough", "peer"]
+    profile = next(line for line in one.lines if line.get_drawstyle() == "steps-post")
+    assert np.asarray(profile.get_xydata()).tolist() == [[1, 8], [4, 2]]
+    ends = {
+        (ax.get_title(), str(line.get_marker()), line.get_fillstyle(), *np.asarray(line.get_xydata())[0])
+        for ax in (one, two)
+        for line in ax.lines
+        if np.size(line.get_xdata()) == 1 and line.get_drawstyle() == "default"
+    }
+    assert ends == {
+        ("one", "o", "left", 3.0, 2.0),
+        ("one", "s", "full", 30.0, 0.01),
+        ("one", "x", "full", 1200.0, 0.5),
+        ("two", "o", "none", 3.0, 5.0),
+        ("two", "x", "full", 112.0, 163.0),
+    }
+    with pytest.raises(ValueError, match="bbgm bench effort --record"):
+        plotting.plot_effort(pd.DataFrame(columns=columns), peers)

@@ -8,13 +8,15 @@ import pytest
 
 from bbgm.config import load_run
 from bbgm.prose import read_measured, record
+from bbgm.prose.curves import AFTER, EFFORT, SCALING
 from bbgm.prose.measured import COLUMNS, measured_root
 from bbgm.prose.solvers import FIGURES, FOLDER, TABLE
 from bbgm.runs.train import run
 from bbgm.tables import SPECS, make_table
 
 NAMES = sorted(file.relative_to(measured_root()).with_suffix("").as_posix() for file in measured_root().rglob("*.csv"))
-PEERS = f"{FOLDER}/{TABLE}"
+OF_SOLVERS = {f"{FOLDER}/{TABLE}": FIGURES, f"{FOLDER}/scaling": SCALING, f"{FOLDER}/effort": EFFORT}
+"""Files whose numbers are not accuracies, and the columns that each has."""
 SMALL: dict[str, Any] = {"protocol": {"test_pairs_per_class": 2}, "optimiser": {"epochs": 1, "iterations_per_epoch": 1}}
 
 
@@ -25,8 +27,8 @@ def test_kept_files_are_whole(name: str) -> None:
     assert set(frame["budget"]) == {name.partition("/")[0]}
     assert frame["date"].str.fullmatch(r"\d{4}-\d\d-\d\d").all()
     assert (frame["source"] != "").all()
-    if name == PEERS:
-        assert set(frame["column"]) <= set(FIGURES)
+    if name in OF_SOLVERS:
+        assert set(frame["column"].str.extract(f"^{AFTER}$")["figure"]) <= set(OF_SOLVERS[name])
         assert frame["std"].isna().all()
         return
     assert frame["value"].between(0, 100).all()

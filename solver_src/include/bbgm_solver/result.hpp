@@ -19,6 +19,7 @@ struct TracePoint {
   int iterations;
   double lower_bound;
   double objective;  // +inf before the first full matching, where Options::full asks for one
+  double seconds;    // processor time of this process since the beginning: measured, not the same each time
 };
 
 }  // namespace gm

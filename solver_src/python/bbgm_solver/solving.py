@@ -91,6 +91,7 @@ def trace(
     round_every: int = 10,
     full: bool = False,
     tolerance: float = 1e-9,
+    timed: bool = False,
 ) -> NDArray[np.float64]:
     """How a solve goes: the bound and the objective after each of its steps.
 
@@ -99,11 +100,13 @@ def trace(
         method: "dual", a row before the first iteration and after each; or "best", a row after each stage that may
             change the bound or the incumbent (greedy start and cheap bound, each pass of that bound, each temperature
             of the coupled dual, branch and bound) and one at the end. A problem that is solved at once has one row.
+        timed: add a column with the time, which differs from call to call; the others never do.
 
     Returns:
         (K, 3) float64, K >= 1: iterations of the dual so far; lower bound, which never falls; objective of the
         incumbent, which never rises, +inf before the first full matching where full=True. The last row is the result of
-        `solve` with the same options.
+        `solve` with the same options. With `timed` (K, 4): at last the processor time since the beginning, s, of all
+        threads of this process.
 
     Raises:
         ValueError: as `solve`, and for method "exact", whose course HiGHS does not tell.
@@ -113,7 +116,8 @@ def trace(
     options = make_options(method, effort, full, max_iterations, round_every, tolerance)
     if method == "exact":
         raise ValueError('method "exact" cannot be traced, HiGHS tells its result only: use "best" or "dual"')
-    return _core.trace(problem, options)
+    rows = _core.trace(problem, options)
+    return rows if timed else rows[:, :3].copy()
 
 
 def evaluate(problem: Problem, assignment: ArrayLike) -> float:

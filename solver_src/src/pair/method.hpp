@@ -2,6 +2,7 @@
 // given: staying unmatched is free in it, and its costs may have been shifted and scaled.
 #pragma once
 
+#include <ctime>
 #include <vector>
 
 #include "bbgm_solver/options.hpp"
@@ -24,6 +25,7 @@ struct Event {
   int iterations;
   double lower_bound;
   std::vector<int> assignment;
+  std::clock_t clock;  // processor time of this process
 };
 
 struct Task {
@@ -32,7 +34,7 @@ struct Task {
   std::vector<Event>* events = nullptr;  // filled in the course of the solve
 
   void note(int iterations, double lower_bound, const std::vector<int>& assignment) const {
-    if (events) events->push_back({iterations, lower_bound, assignment});
+    if (events) events->push_back({iterations, lower_bound, assignment, std::clock()});
   }
 };
 

@@ -1,5 +1,7 @@
 """trace: how a solve goes, row by row."""
 
+import time
+
 import bbgm_solver as gm
 import numpy as np
 import pytest
@@ -61,6 +63,19 @@ def test_problems_that_are_solved_at_once() -> None:
             rows = gm.trace(problem, method)
             assert len(rows) >= 1
             assert rows[-1, 1:].tolist() == [-min(unary.shape)] * 2
+
+
+def test_times_are_a_further_column_that_never_falls() -> None:
+    problem = random_problem(np.random.default_rng(3), 9, 9)
+    for method in ("best", "dual"):
+        began = time.process_time()
+        rows = gm.trace(problem, method, timed=True)
+        took = time.process_time() - began
+        assert np.array_equal(rows[:, :3], gm.trace(problem, method))
+        seconds = rows[:, 3]
+        assert seconds[0] >= 0
+        assert np.all(np.diff(seconds) >= 0)
+        assert 0 < seconds[-1] <= took + 1e-5  # two clocks, one of which counts in steps of 1e-6
 
 
 def test_trace_refuses_exact() -> None:
