@@ -108,7 +108,7 @@ void Primal::last_search(double bound) {
     used += moves;
     const bool found = best_.value < before - tolerance, same = run_value_ <= before + tolerance;
     agreed = found ? 0 : agreed + same;
-    if (found || !same) moves += 3 * moves / 20;
+    if (found || !same) moves += moves / 12;
   }
 }
 
