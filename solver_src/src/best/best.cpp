@@ -36,8 +36,8 @@ constexpr int tabu_level = 1;  // level before which the first tabu search comes
 // The tree of a proof grows with the gap, in units of the costs' scale, and with the labels left. The products were
 // chosen on random problems of 8 to 23 nodes, so that none of those that are proved otherwise is given up.
 constexpr double hopeless_from_level_1[] = {2500, 1700, 1250};
-constexpr double least_hopeless = 0.1;          // in units of the incumbent: a smaller gap is not given up early
-constexpr double last_cooling = 0.25;  // the level that still follows then: a start for the search, and a bound
+constexpr double least_hopeless = 0.1;  // in units of the incumbent: a smaller gap is not given up early
+constexpr double last_cooling = 0.25;   // the level that still follows then: a start for the search, and a bound
 
 // Where a sequence that falls geometrically ends, from three of its values; -inf when it does not fall so.
 double limit_of(const double (&x)[3]) {
