@@ -22,6 +22,7 @@ constexpr double inf = std::numeric_limits<double>::infinity();
 // First temperature, times the scale of the costs. Trees are smaller after a hot start; the bound alone needs none.
 constexpr double hottest = 0.2, hottest_without_tree = 0.11;
 constexpr double cooling_without_tree = 0.5;  // at most
+constexpr int sweeps_without_tree = 5;        // at most, at a temperature
 constexpr int least_tree = 200;  // sweeps that a tree takes at least: with a budget below, branching is not tried
 constexpr int star_passes = 30;  // of the cheap bound, as long as they remove labels
 constexpr int star_trial = 2;    // so many, if removals come near
@@ -35,8 +36,8 @@ constexpr int tabu_level = 1;  // level before which the first tabu search comes
 // The tree of a proof grows with the gap, in units of the costs' scale, and with the labels left. The products were
 // chosen on random problems of 8 to 23 nodes, so that none of those that are proved otherwise is given up.
 constexpr double hopeless_from_level_1[] = {2500, 1700, 1250};
-constexpr double least_hopeless = 0.1;          // in units of the incumbent: a smaller gap is not given up early
-constexpr double last_cooling[] = {0.5, 0.25};  // the levels that still follow then: starts for the search, and a bound
+constexpr double least_hopeless = 0.1;  // in units of the incumbent: a smaller gap is not given up early
+constexpr double last_cooling = 0.25;   // the level that still follows then: a start for the search, and a bound
 
 // Where a sequence that falls geometrically ends, from three of its values; -inf when it does not fall so.
 double limit_of(const double (&x)[3]) {
@@ -160,9 +161,7 @@ class BestSolver {
 
   template <class Dual>
   bool end_early(const Problem& rest, Dual& dual, double temperature) {
-    for (const double cooling : last_cooling)
-      if (improve(rest, dual, cooling * temperature, limits_.sweeps)) return true;
-    return false;
+    return improve(rest, dual, last_cooling * temperature, limits_.sweeps);
   }
 
   // The same for what the cheap bound left over.
@@ -202,8 +201,10 @@ class BestSolver {
   enum class End { proved, hopeless, stopped, done };
 
   // Sweeps at a temperature: of a large problem, as many more as they have become cheaper, within limits.
-  int sweeps(const CoupledDual&, std::int64_t) const { return limits_.sweeps; }
-  int sweeps(const ImplicitDual& dual, std::int64_t work_at_first) const {
+  int sweeps(const CoupledDual&, std::int64_t, bool tree) const {
+    return tree ? limits_.sweeps : std::min(limits_.sweeps, sweeps_without_tree);
+  }
+  int sweeps(const ImplicitDual& dual, std::int64_t work_at_first, bool) const {
     const std::int64_t cheaper = work_at_first / std::max<std::int64_t>(1, dual.sweep_work());
     return limits_.sweeps * static_cast<int>(std::min<std::int64_t>(std::max<std::int64_t>(1, cheaper), 8));
   }
@@ -229,7 +230,7 @@ class BestSolver {
         searched_value = best().value;
       }
       const double bound_before = bound_;
-      if (improve(rest, dual, temperature, sweeps(dual, work))) return End::proved;
+      if (improve(rest, dual, temperature, sweeps(dual, work, tree))) return End::proved;
       const bool risen = bound_ > bound_before;
       if (stop()) return End::stopped;
       if (best().value < before) fruitful = level;

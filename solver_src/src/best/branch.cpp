@@ -56,8 +56,8 @@ bool branch(const CoupledDual& node, LocalSearch& search, Incumbent& best, Budge
     poll(node.sweep_work());
     CoupledDual child(node);
     child.choose(i, label);
-    child.compact();
-    bool refuted = child.empty();
+    bool refuted = child.empty() || prune(child, best);  // a quarter of the children end here
+    if (!refuted) child.compact();
     for (const double temperature : options.temperatures) {
       if (refuted) break;
       refuted = refine(child, child.scale() * temperature, options.sweeps, best, budget);

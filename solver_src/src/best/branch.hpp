@@ -26,12 +26,9 @@ struct BranchOptions {
   int sweeps = 3;                          // at each
 };
 
-// Sweeps at one temperature, then bound and removal. True when nothing better than the incumbent is left.
+// Bound and removal. True when nothing better than the incumbent is left.
 template <class Dual>
-bool refine(Dual& dual, double temperature, int sweeps, const Incumbent& best, Budget& budget) {
-  dual.anneal(temperature, sweeps);
-  budget.used += (sweeps + 2) * dual.sweep_work();
-  budget.sweeps += sweeps;
+bool prune(Dual& dual, const Incumbent& best) {
   for (;;) {
     if (dual.bound() >= best.target()) return true;
     const int removed = dual.remove_above(best.target());
@@ -39,6 +36,15 @@ bool refine(Dual& dual, double temperature, int sweeps, const Incumbent& best, B
     if (8 * removed >= dual.size()) dual.compact();
     if (removed == 0) return false;
   }
+}
+
+// The same after sweeps at one temperature.
+template <class Dual>
+bool refine(Dual& dual, double temperature, int sweeps, const Incumbent& best, Budget& budget) {
+  dual.anneal(temperature, sweeps);
+  budget.used += (sweeps + 2) * dual.sweep_work();
+  budget.sweeps += sweeps;
+  return prune(dual, best);
 }
 
 // Refutes every matching cheaper than the incumbent, or finds it and goes on. False when the budget ran out before, or

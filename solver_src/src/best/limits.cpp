@@ -9,8 +9,8 @@ Limits limits(Effort effort) {
   switch (effort) {
     case Effort::fast: return {5, 3, 0.35, 2, 200, 600, 0, 0.5, 2000, false};
     case Effort::thorough:
-      return {30, 10, 0.85, 100, 33'000, 600'000, 4'000'000'000, inf, std::numeric_limits<int>::max(), false};
-    default: return {6, 7, 0.6, 20, 730, 60'000, 4'000'000, 2.5, 2000, true};
+      return {30, 10, 0.85, 100, 10'000, 600'000, 4'000'000'000, inf, std::numeric_limits<int>::max(), false};
+    default: return {6, 7, 0.6, 20, 300, 60'000, 4'000'000, 2.5, 2000, true};
   }
 }
 

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "core/random.hpp"
 
 namespace gm {
 
@@ -11,6 +15,7 @@ constexpr std::int64_t first_scans = 5'000'000;  // assignments that the first t
 constexpr int move_labels = 400;  // the last searches make fewer moves where each looks at more assignments
 
 constexpr int most_rounds = 20;  // of forced assignments
+constexpr int enough = 6;        // searches that agree
 
 }  // namespace
 
@@ -72,8 +77,23 @@ void Primal::force() {
   take();
 }
 
-// Tabu searches from the last matching that the dual proposed, and from each new incumbent. Those that end at the
-// incumbent agree on it: after two, it is taken for the best there is. One that does not makes the next ones longer.
+// The incumbent with the matches of some nodes, 40 to 80 % of them, passed on in a circle.
+std::vector<int> Primal::shaken(std::uint64_t seed) const {
+  std::vector<int> result = best_.assignment, nodes(result.size());
+  std::iota(nodes.begin(), nodes.end(), 0);
+  const int n = problem_.n1, least = 2 * n / 5;
+  const int count = std::min(n, 2 + least + static_cast<int>(draw(seed, least + 1)));
+  for (int k = 0; k < count; ++k) std::swap(nodes[k], nodes[k + draw(seed, n - k)]);
+  for (int k = 0; k < count; ++k) {
+    const int i = nodes[k], j = best_.assignment[nodes[(k + 1) % count]];
+    result[i] = j >= 0 && problem_.find(i, j) >= 0 ? j : -1;
+  }
+  return result;
+}
+
+// Short tabu searches, the first from the last matching that the dual proposed, the others from the shaken incumbent:
+// what a search finds, it mostly finds early. Those that end at the incumbent again agree on it: after a few, it is
+// taken for the best there is. One that does not makes the next ones longer.
 void Primal::last_search(double bound) {
   if (!search_.complete()) {
     force();
@@ -81,15 +101,14 @@ void Primal::last_search(double bound) {
   }
   const std::int64_t limit = std::min(limits_.moves, limits_.moves * move_labels / problem_.size());
   std::int64_t moves = limits_.run_moves, used = 0;
-  bool from_incumbent = false;
-  for (std::uint64_t seed = 2, agreed = 0; agreed < 2 && used < limit && bound < best_.target(); ++seed) {
+  int agreed = 0;
+  for (std::uint64_t seed = 2; agreed < enough && used < limit && bound < best_.target(); ++seed) {
     const double before = best_.value, tolerance = std::max(best_.tolerance, 1e-12 * std::fabs(before));
-    tabu(from_incumbent ? best_.assignment : linear_.last().match, moves, seed, bound);
+    tabu(seed == 2 ? linear_.last().match : shaken(seed), moves, seed, bound);
     used += moves;
     const bool found = best_.value < before - tolerance, same = run_value_ <= before + tolerance;
-    agreed = found ? 0 : agreed + (same && !from_incumbent);
-    if (!from_incumbent && (found || !same)) moves += 3 * moves / 4;
-    from_incumbent = found;
+    agreed = found ? 0 : agreed + same;
+    if (found || !same) moves += moves / 12;
   }
 }
 

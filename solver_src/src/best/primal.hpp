@@ -37,6 +37,7 @@ class Primal {
   void take();
   void fuse_and_take();
   void force();
+  std::vector<int> shaken(std::uint64_t seed) const;
   void tabu(const std::vector<int>& start, std::int64_t moves, std::uint64_t seed, double bound);
 
   const Problem& problem_;

@@ -52,7 +52,7 @@ TableSizes table_sizes(const Problem& p, int which) {
 double table_bytes(const Problem& p, int which) { return table_sizes(p, which).entries * sizeof(double); }
 
 bool implicit_tables(const Problem& p) {
-  constexpr double large = 8'000'000;    // entries of both graphs; keypoint-size problems have fewer
+  constexpr double large = 16'000'000;   // entries of both graphs; keypoint-size problems have fewer
   constexpr double mostly_without = 16;  // entries for each term
   // First a bound that needs no look at the terms: a table for every two nodes.
   double most = 0;

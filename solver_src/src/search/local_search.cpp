@@ -1,6 +1,7 @@
 #include "search/local_search.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/poll.hpp"
 #include "core/vec.hpp"
@@ -9,6 +10,7 @@ namespace gm {
 
 namespace {
 
+constexpr double inf = std::numeric_limits<double>::infinity();
 constexpr int largest_matrix = 2048;  // assignments: 32 MiB
 
 // Whether half of the pairs of assignments have a term, so that a row of a matrix is read faster than a list.
@@ -34,6 +36,7 @@ LocalSearch::LocalSearch(const Problem& p, const Storage& storage)
   if (!complete_) return;
   enter_.resize(p.n2 + 1);
   place_.resize(p.n1);
+  swap_.resize(p.n1);
   paid_.resize(p.size());
   swapped_.assign(static_cast<std::size_t>(p.n1) * p.n1, 0.0);
   if (!dense(p)) return;
@@ -86,7 +89,10 @@ void LocalSearch::insert(int a) {
     add(p.size(), matrix_.data() + static_cast<std::size_t>(a) * p.size(), gain_.data());
   else
     for (int k = p.adj_start[a]; k < p.adj_start[a + 1]; ++k) gain_[p.adj[k].a] += p.adj[k].cost;
-  if (complete_) enter_pairs(a);
+  if (complete_) {
+    paid_[a] = inf;  // (i, j) is number i n2 + j; what is chosen cannot enter
+    enter_pairs(a);
+  }
   if (watched_) touch(a);
 }
 
@@ -99,7 +105,10 @@ void LocalSearch::remove(int a) {
     subtract(p.size(), matrix_.data() + static_cast<std::size_t>(a) * p.size(), gain_.data());
   else
     for (int k = p.adj_start[a]; k < p.adj_start[a + 1]; ++k) gain_[p.adj[k].a] -= p.adj[k].cost;
-  if (complete_) leave_pairs(a);
+  if (complete_) {
+    paid_[a] = 0;
+    leave_pairs(a);
+  }
   if (watched_) touch(a);
 }
 

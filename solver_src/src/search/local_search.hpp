@@ -82,7 +82,8 @@ class LocalSearch {
   // Where every pair of nodes is an assignment:
   std::vector<double> enter_;    // (n2 + 1,) scratch: change by the moves of a row that enter
   std::vector<int> place_;       // (n1,) scratch: chosen node of graph 2, n2 if there is none
-  std::vector<double> paid_;     // (n1, n2) the term between the chosen assignments of i and of j
+  std::vector<double> swap_;     // (n1,) scratch: change by the swaps of a row
+  std::vector<double> paid_;     // (n1, n2) the term between the chosen assignments of i and of j, +inf if they are one
   Array<double> matrix_;         // (A, A) the terms, where there are many; else empty
   std::vector<double> swapped_;  // (n1, n1) the term that two matched nodes would pay if they swapped
   double value_ = 0, best_value_ = 0;

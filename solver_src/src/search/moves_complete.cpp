@@ -32,6 +32,7 @@ GM_CLONES LocalSearch::Move LocalSearch::best_move_complete(bool use_tabu) {
   const double* gain = gain_.data();
   double* column = column_.data();
   double* enter = enter_.data();
+  double* swap = swap_.data();
   int* place = place_.data();
   vec::Four infinite;
   vec::fill(inf, infinite);
@@ -51,7 +52,6 @@ GM_CLONES LocalSearch::Move LocalSearch::best_move_complete(bool use_tabu) {
     if (held) {
       const double delta = g[j0] + column[j0] + row;
       if (delta < best.delta && !(tabu_out_[i] > now && delta >= aspiration)) best = {delta, -1, -1, i};
-      column[j0] = inf;  // what is left are the moves that enter
     }
     double smallest = best.delta;
     if (n2 >= 4) {
@@ -82,9 +82,7 @@ GM_CLONES LocalSearch::Move LocalSearch::best_move_complete(bool use_tabu) {
       best = {smallest, first + j, -1, -1};
     }
     if (!held) continue;
-    column[j0] = row;
     const double *swapped = swapped_.data() + static_cast<std::size_t>(i) * n1, *other = gain + j0;
-    const auto swap = [&](int k) { return enter[place[k]] + other[k * n2] + swapped[k]; };
     int from = i + 1;  // each swap once
     if (n1 - from >= 4) {
       vec::Four least;
@@ -95,12 +93,15 @@ GM_CLONES LocalSearch::Move LocalSearch::best_move_complete(bool use_tabu) {
         const vec::Four z = {o[0], o[n2], o[2 * n2], o[3 * n2]};
         vec::load(swapped + k, y);
         x = x + z + y;
+        vec::store(swap + k, x);
         vec::min(x, least, least);
       });
       if (!(least_of(least) < best.delta)) from = n1;
+    } else {
+      for (int k = from; k < n1; ++k) swap[k] = enter[place[k]] + other[k * n2] + swapped[k];
     }
     for (int k = from; k < n1; ++k) {
-      const double delta = swap(k);
+      const double delta = swap[k];
       if (delta >= best.delta) continue;
       const int a = first + place[k], b = k * n2 + j0;
       if (tabu_in_[a] > now && tabu_in_[b] > now && delta >= aspiration) continue;

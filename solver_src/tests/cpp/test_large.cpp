@@ -126,6 +126,8 @@ TEST_CASE("memory of the bound: tables for keypoint-size problems, the terms' fo
   const Problem small = rings(50, 3);
   CHECK(!implicit_tables(small));
   CHECK(coupled_bytes(small) == doctest::Approx(6.4e6).epsilon(0.02));
+  CHECK(!implicit_tables(rings(125, 3)));  // 94 MB
+  CHECK(implicit_tables(rings(145, 3)));   // 146 MB
   const Problem p = rings(500, 3);
   CHECK(p.terms.size() == 4'500'000);
   CHECK(implicit_tables(p));

@@ -46,7 +46,17 @@ def test_dense_arrays_give_the_same_problem(instances_folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "family", ["keypoint_size", "willow_outliers", "house", "house_partial", "house_shape_context"]
+    "family",
+    [
+        "keypoint_size",
+        "willow_outliers",
+        "house",
+        "house_partial",
+        "house_shape_context",
+        "keypoints46",
+        "opengm",
+        "qaplib",
+    ],
 )
 def test_best_known_values_are_reached(instances_folder: Path, family: str) -> None:
     best = known(instances_folder)

@@ -18,7 +18,7 @@ constexpr double inf = std::numeric_limits<double>::infinity();
 void Ascent::run(Split& split, double temperature, int sweeps) {
   std::size_t most = 4;
   for (const Side& s : split.side)
-    for (int i = 0; i < s.n; ++i) most = std::max(most, (s.incident[i].size() + 1) * vec::padded(s.labels[i]));
+    for (int i = 0; i < s.n; ++i) most = std::max(most, (2 * s.incident[i].size() + 1) * vec::padded(s.labels[i]));
   if (buffer_.size() < most) buffer_.resize(most);
   for (const int which : {0, 1}) start(split.side[which], weights_[which], temperature);
   term_factor_.assign(split.terms.size(), 1.0);

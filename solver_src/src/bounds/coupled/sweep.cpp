@@ -36,6 +36,7 @@ GM_CLONES void Ascent::star(const Side& s, Weights& weights, int node) {
   // factors[l] of each table: average / its own marginal; log factors are remembered in `move`.
   const double share = 1.0 / (static_cast<double>(incident.size()) + 1);
   double* own = weights.log_vector.data() + s.node_at[node];
+  const std::size_t all = incident.size() * width;  // the logarithms are behind the sums
   for (int c = 0; c < width; c += 4) {
     vec::Four average, y, weight;
     vec::load(own + c, average);
@@ -46,7 +47,9 @@ GM_CLONES void Ascent::star(const Side& s, Weights& weights, int node) {
       y = y < 1e-290 ? vec::Four{1e-290, 1e-290, 1e-290, 1e-290} : y;
       vec::store(at, y);
       vec::log(y, y);
-      average += y - top_log_weight;
+      y = y - top_log_weight;
+      vec::store(at + all, y);
+      average += y;
     }
     average = average * share;
     vec::store(own + c, average);
@@ -59,9 +62,9 @@ GM_CLONES void Ascent::star(const Side& s, Weights& weights, int node) {
       double* move = weights.move.data() + (incident[e].as_row ? table.row_at : table.column_at) + c;
       vec::Four sum, log, old;
       vec::load(f, sum);
-      vec::log(sum, log);
+      vec::load(f + all, log);
       vec::load(move, old);
-      old += removed ? vec::Four{0, 0, 0, 0} : average - (log - top_log_weight);
+      old += removed ? vec::Four{0, 0, 0, 0} : average - log;
       vec::store(move, old);
       sum = weight / sum;
       vec::store(f, sum);
