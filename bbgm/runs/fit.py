@@ -130,7 +130,7 @@ def train_step(
     return step, {
         "epoch": epoch + 1,
         "iteration": epoch * settings.iterations_per_epoch + iteration + 1,
-        "loss": loss.item(),
+        "loss": step.value,
         "accuracy": matcher.batch_accuracy,
         **matcher.batch_numbers,
         **{f"lr_{group['name']}": group["lr"] for group in optimiser.param_groups},

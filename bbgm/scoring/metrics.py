@@ -187,6 +187,11 @@ def batch_accuracy(match: "Sequence[Tensor]", truth: "Sequence[Tensor]") -> floa
         match: indicators of the found matches of each pair, 0 and 1 or bool, of any shape.
         truth: of the true ones, of the same shapes.
     """
-    correct = sum(int((found.bool() & true.bool()).sum()) for found, true in zip(match, truth, strict=True))
-    true_matches = sum(int(true.sum()) for true in truth)
+    import torch
+
+    if not truth:
+        return 1.0
+    flat = [torch.cat([one.bool().reshape(-1) for one in part]) for part in (match, truth)]
+    # Both numbers together: on a GPU each number that is read waits for all that was asked of it.
+    correct, true_matches = torch.stack([(flat[0] & flat[1]).sum(), flat[1].sum()]).tolist()
     return correct / true_matches if true_matches else 1.0

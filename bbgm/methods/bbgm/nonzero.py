@@ -32,4 +32,5 @@ class NonzeroGradients:
         """In [0, 1]; 0 for an empty batch."""
         if not self._found:
             return 0.0
-        return sum(bool(torch.stack(found).any()) for found in self._found if found) / len(self._found)
+        changed = [torch.stack(found).any() for found in self._found if found]
+        return int(torch.stack(changed).sum()) / len(self._found) if changed else 0.0

@@ -69,7 +69,14 @@ class SplinePlan:
         indices = (self.pair_node, self.pair, self.incoming, self.edge_index)
         pair_node, pair, incoming, edge_index = (index.to(like.device) for index in indices)
         basis, pseudo = self.basis.to(like), self.pseudo.to(like)
-        return SplinePlan(pair_node, self.matrices, self.sizes, pair, basis, incoming, edge_index, pseudo)
+        moved = SplinePlan(pair_node, self.matrices, self.sizes, pair, basis, incoming, edge_index, pseudo)
+        if like.device.type != "cpu":
+            # Made here, where counts can be read without waiting for a GPU.
+            place, columns = self.by_degree
+            moved.__dict__["by_degree"] = place.to(like.device), [column.to(like.device) for column in columns]
+            for name in ("by_pair", "by_node"):
+                moved.__dict__[name] = tuple(part.to(like.device) for part in getattr(self, name))
+        return moved
 
     @cached_property
     def by_degree(self) -> tuple[Tensor, list[Tensor]]:

@@ -6,6 +6,7 @@ pairs that make it so.
 """
 
 import logging
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -73,11 +74,14 @@ class Step:
         watched: the network, in training mode.
         pairs: the batch.
         epoch, iteration: counted from 1, for the message.
+
+    Attributes:
+        value: the loss, once it is known.
     """
 
     def __init__(self, watched: Watched, pairs: Sequence[KeypointPair], epoch: int, iteration: int) -> None:
         self.watched, self.matcher, self.pairs = watched, watched.matcher, pairs
-        self.epoch, self.iteration = epoch, iteration
+        self.epoch, self.iteration, self.value = epoch, iteration, math.nan
 
     def loss(self) -> Tensor:
         """The loss of the batch.
@@ -90,8 +94,9 @@ class Step:
             loss = self.matcher.loss(self.pairs)
         except NotFiniteError as error:  # of a solver, which refuses such costs
             raise self._diverged("the costs", "are not finite", _forward_fault, seed) from error
-        if not torch.isfinite(loss):
-            raise self._diverged("the loss", f"is {loss.item()}", _forward_fault, seed)
+        self.value = loss.item()
+        if not math.isfinite(self.value):
+            raise self._diverged("the loss", f"is {self.value}", _forward_fault, seed)
         return loss
 
     def check_gradients(self) -> None:

@@ -83,7 +83,8 @@ class PositionEncoder(nn.Module):
             mask = torch.arange(x.shape[1], device=x.device) < torch.tensor(sizes, device=x.device)[:, None]
             for block in self.blocks:
                 x = block(x, mask)
-            x = x[mask]
+            # As x[mask], which would wait for a GPU.
+            x = torch.cat([rows[:size] for rows, size in zip(x, sizes, strict=True)])
         return x
 
 
