@@ -74,6 +74,7 @@ class BestSolver {
   void note() const { task_.note(budget_.sweeps, bound_, best().assignment); }
 
   bool last_search() {
+    if (best().value - bound_ <= limits_.negligible * std::fabs(best().value)) return closed();
     primal_.last_search(bound_);
     return closed();
   }

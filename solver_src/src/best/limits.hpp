@@ -15,9 +15,10 @@ struct Limits {
   std::int64_t moves;        // of all of them: none starts later
   std::int64_t branch_work;  // table entries
   double hopeless_gap;       // in units of the costs' scale: a proof is not tried when the gap will stay above it
-  int tabu_size;  // assignments above which, where not all matches are allowed, forced ones take the last searches'
-                  // place
-  bool gives_up_early;  // or when the gap is so large after the first levels
+  int tabu_size;      // assignments above which, where not all matches are allowed, forced ones take the last searches'
+                      // place
+  double negligible;  // gap, in units of the incumbent, for which there are no last searches
+  bool gives_up_early;  // a proof, when the gap is so large after the first levels
 };
 
 Limits limits(Effort effort);
