@@ -113,7 +113,7 @@ def test_sigterm_ends_the_command_with_143_and_it_resumes(
     capsys: pytest.CaptureFixture[str],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    step, calls = fitting._step, []
+    step, calls = fitting.train_step, []
 
     def interrupted_step(*arguments: Any) -> Any:
         calls.append(arguments)
@@ -121,7 +121,7 @@ def test_sigterm_ends_the_command_with_143_and_it_resumes(
             signal.raise_signal(signal.SIGTERM)
         return step(*arguments)
 
-    monkeypatch.setattr(fitting, "_step", interrupted_step)
+    monkeypatch.setattr(fitting, "train_step", interrupted_step)
     monkeypatch.setattr("bbgm.config.load_run", lambda *_, **__: config)
     with caplog.at_level(logging.INFO):
         assert main(["train", "--folder", str(tmp_path)]) == 143
