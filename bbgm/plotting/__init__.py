@@ -7,11 +7,10 @@ from bbgm.plotting.architecture import plot_construction, plot_extraction, plot_
 from bbgm.plotting.bounds import plot_bounds, plot_relaxations
 from bbgm.plotting.comparison import plot_steps, plot_table_comparison, plot_two_sets
 from bbgm.plotting.costs import plot_costs, plot_vertex_costs
-from bbgm.plotting.curves import plot_learning_curves, plot_loss_section
+from bbgm.plotting.curves import plot_learning_curves, plot_loss_section, plot_wrong_labels
 from bbgm.plotting.cycle import plot_cycle
 from bbgm.plotting.filtering import plot_filters
 from bbgm.plotting.gallery import plot_gallery, plot_images, plot_methods, typical_predictions
-from bbgm.plotting.labels import plot_wrong_labels
 from bbgm.plotting.landscape import plot_descent, plot_gradients, plot_loss_landscape, plot_slopes
 from bbgm.plotting.matching import draw_matching, plot_matching, plot_matchings
 from bbgm.plotting.schematics.consistency import plot_consistency
