@@ -39,7 +39,7 @@ def jobs(plan: str) -> dict[str, list[str]]:
 NOTEBOOKS_OF_STUDIES = ("12_gradients", "13_beyond")
 """A smoke pipeline makes none of their runs."""
 
-OF_STUDIES = {name for name in TABLES if name.endswith(("-gradients", "-beyond"))}
+OF_STUDIES = {name for name in TABLES if name.endswith(("-gradients", "-labels", "-beyond"))}
 PAPER_TABLES = {name for name in TABLES if name not in ("Willow-unfiltered", *OF_STUDIES)}
 
 
