@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bbgm.plotting.solvers.peers import COLUMNS, FLOOR
+from bbgm.plotting.solvers.peers import COLUMNS, FLOOR, label_panels
 from bbgm.plotting.style import WIDTH, new_figure, styled
 
 if TYPE_CHECKING:
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MARKERS, LINES = "osD", ("-", "--", "-.")
-TICKS = {FLOOR: f"≤ {FLOOR}", 0.1: "0.1", 1: "1", 10: "10", 100: "100"}
 
 
 @styled
@@ -48,17 +47,7 @@ def plot_effort(figures: pd.DataFrame, peers: pd.DataFrame, *, width: float = WI
                 (handles[name],) = ax.plot(
                     row["ms"], max(row["gap_percent"], FLOOR), "x+*"[k % 3], color="0.35", markersize=5, clip_on=False
                 )
-        ax.set(title=family, xscale="log", yscale="log", ylim=(0.7 * FLOOR, 300))
-        ax.set_yticks(list(TICKS), list(TICKS.values()))
-        ax.minorticks_off()
-        ax.grid(True)
-    for k, ax in enumerate(axes):
-        ax.set_visible(k < len(families))
-        if k + COLUMNS >= len(families):  # the lowest of its column
-            ax.tick_params(labelbottom=True)
-            ax.set_xlabel("time (ms)")
-        if k % COLUMNS == 0:
-            ax.set_ylabel("gap (%)")
+    label_panels(axes, families, "time (ms)")
     shown = [name for name in (*efforts, *names) if handles.get(name)]
     figure.legend([handles[name] for name in shown], shown, loc="outside lower center", ncols=len(shown))
     return figure

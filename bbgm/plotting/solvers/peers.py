@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 FLOOR = 0.01  # %, gaps below it are drawn there: the scale is logarithmic
 MARKERS = "^v<>pdPX*hD1"
 COLUMNS = 3  # of panels
+TICKS = {FLOOR: f"≤ {FLOOR}", 0.1: "0.1", 1: "1", 10: "10", 100: "100"}
 
 
 @styled
@@ -102,20 +103,31 @@ def plot_time_and_gap(figures: pd.DataFrame, ours: Sequence[str], *, width: floa
         for k, name in enumerate(solvers):
             if name in known.index:
                 handles[name] = _draw_point(ax, known.loc[name], k, name in ours)
-        ax.set(title=family, xscale="log", yscale="log", ylim=(0.7 * FLOOR, 300))
-        ax.set_yticks([FLOOR, 0.1, 1, 10, 100], [f"≤ {FLOOR}", "0.1", "1", "10", "100"])
-        ax.minorticks_off()
-        ax.grid(True)
-    for k, ax in enumerate(axes):
-        ax.set_visible(k < len(families))
-        if k + COLUMNS >= len(families):  # the lowest of its column
-            ax.tick_params(labelbottom=True)
-            ax.set_xlabel("time of an instance (ms)")
-        if k % COLUMNS == 0:
-            ax.set_ylabel("gap (%)")
+    label_panels(axes, families, "time of an instance (ms)")
     shown = [name for name in solvers if name in handles]
     figure.legend([handles[name] for name in shown], shown, loc="outside lower center", ncols=3)
     return figure
+
+
+def label_panels(axes: np.ndarray, families: Sequence[str], time: str) -> None:
+    """Titles, logarithmic axes and labels of panels of gap against time, `COLUMNS` side by side, one per family.
+
+    Args:
+        axes: one-dimensional array of `Axes`, at least as many as there are families; what is left over is hidden.
+        time: label of the time axis.
+    """
+    for k, ax in enumerate(axes):
+        ax.set_visible(k < len(families))
+        if k < len(families):
+            ax.set(title=families[k], xscale="log", yscale="log", ylim=(0.7 * FLOOR, 300))
+            ax.set_yticks(list(TICKS), list(TICKS.values()))
+            ax.minorticks_off()
+            ax.grid(True)
+        if k + COLUMNS >= len(families):  # the lowest of its column
+            ax.tick_params(labelbottom=True)
+            ax.set_xlabel(time)
+        if k % COLUMNS == 0:
+            ax.set_ylabel("gap (%)")
 
 
 def _draw_point(ax: "Axes", row: pd.Series, k: int, mine: bool) -> Any:
